@@ -1,4 +1,4 @@
-"""Two logs to which the same is done, of which Kafka's may be known by its answers alone."""
+"""Two logs, or log managers, to which the same is done, of which Kafka's may be known by its answers alone."""
 
 import hashlib
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from pathlib import Path
 from minikafka.witness.directory_diff import NOT_DETERMINED, FilesOf
 from minikafka.witness.observation import Observation
 from tests.kafka_answers import Answers, plain
+from tests.two_log_managers import TwoLogManagers
 from tests.two_logs import TwoLogs
 
 
@@ -48,24 +49,76 @@ class AnsweredLogs(TwoLogs):
         if self._says.asked:
             super().compare(after)
         ours = _digests(self.directories[0].parent)
-        changed = self._says(lambda _: self._files_changed(_digests(self.directories[1].parent)), "files")
-        self._files = {name: told for name, told in {**self._files, **changed}.items() if told is not None}
+        self._files = self._says.now(self._files, lambda _: _digests(self.directories[1].parent), "files")
         assert ours == self._files, (
             f"after {after}: other files than Kafka left; `--ask-kafka all` shows the first byte"
         )
 
-    def _files_changed(self, files: dict[str, str]) -> dict[str, str | None]:
-        gone = dict.fromkeys(self._files.keys() - files.keys())
-        return gone | {name: told for name, told in files.items() if self._files.get(name) != told}
+
+class AnsweredManagers(TwoLogManagers):
+    """As `TwoLogManagers`; where Kafka is not asked, `both` has minikafka's alone, and `kafka` is not there."""
+
+    def __init__(self, says: Answers, directory: Path, names, default_config, **settings):
+        super().__init__(says.kafka if says.asked else None, directory, names, default_config, **settings)
+        self._says = says
+        self._new = [names, default_config, [*settings]]  # what is asked together with the first thing that is done
+        self._state = {}
+
+    def do(self, act, *told):
+        ours = self._result(act, self.minikafka)
+        theirs = self._says(lambda _: self._result(act, self.kafka), *self._new, *map(_in_words, told))
+        self._new = []
+        assert plain(ours) == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
+        self.compare()
+        return ours
+
+    def compare(self) -> None:
+        """Demand equal logs, tasks and log directories."""
+        if self._says.asked:
+            super().compare()
+        self._state = self._says.now(self._state, lambda _: _state_of(self.kafka), "state")
+        assert plain(_state_of(self.minikafka)) == self._state
+        theirs = self._says(lambda _: _contents_of(self.kafka), "files")
+        assert _contents_of(self.minikafka) == theirs, "other files than Kafka left; `--ask-kafka all` shows which"
+
+    def change(self, change) -> None:
+        super().change(change)
+        self._new.append(_contents_of(self.minikafka))
+
+
+def _in_words(told):
+    """What is done, as a file can have it: of a function there is no more than that it is one."""
+    if isinstance(told, dict):
+        return {str(key): _in_words(value) for key, value in told.items()}
+    if isinstance(told, (list, tuple, set)):
+        return [_in_words(each) for each in (sorted(told, key=str) if isinstance(told, set) else told)]
+    return told if told is None or isinstance(told, (bool, int, str)) else type(told).__name__
+
+
+def _state_of(one) -> dict:
+    """What `OneLogManager.state` gives: each log by its directory, which may be there twice, and the tasks."""
+    state: dict = {"tasks": [each for each in one.state() if isinstance(each, str)]}
+    for number, each in enumerate(each for each in one.state() if not isinstance(each, str)):
+        state[f"{number} {each[0]}"] = list(each[1:])
+    return state
+
+
+def _contents_of(one) -> str:
+    """One digest for all files and directories: their names alone would make files of answers long."""
+    return _digest(repr(sorted(one.files().items())).encode())
 
 
 def _digests(directory: Path) -> dict[str, str]:
     """Size and SHA-256, in short, of each file below a directory whose content follows from what was done."""
     return {
-        name: f"{len(content)} {hashlib.sha256(content).hexdigest()[:12]}"
+        name: _digest(content)
         for name, content in sorted(FilesOf(directory).items())
         if Path(name).name not in NOT_DETERMINED
     }
+
+
+def _digest(content: bytes | None) -> str:
+    return "directory" if content is None else f"{len(content)} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _tuple(value):

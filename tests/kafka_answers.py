@@ -79,6 +79,17 @@ class Answers:
         self._answers.append([until_here, answer])
         return answer
 
+    def now(self, before: dict, ask: Callable[[Any], dict], *question: Any) -> dict:
+        """As `__call__`, of something that is asked again and again: in the file stands what changed since `before`."""
+
+        def changes(kafka):
+            after = plain(ask(kafka))
+            gone = dict.fromkeys(before.keys() - after.keys())
+            return gone | {name: value for name, value in after.items() if before.get(name) != value}
+
+        changed = self(changes, *question)
+        return {name: value for name, value in {**before, **changed}.items() if value is not None}
+
     def close(self) -> dict | None:
         """What belongs into the file, None when nothing was asked. Fails when the file has more answers than that."""
         if self._recorded and len(self._recorded["answers"]) != len(self._answers):
@@ -120,6 +131,8 @@ class AnswerFiles:
     def write(self) -> None:
         """Write the file of each module whose tests have been run: whole, so that what nobody asks any more goes."""
         for path, cases in self._written.items():
-            lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(cases[case])}" for case in sorted(cases))
+            lines = ",\n".join(
+                f"{json.dumps(case)}: {json.dumps(cases[case], separators=(',', ':'))}" for case in sorted(cases)
+            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f'{{"kafka": "{KAFKA_VERSION}", "cases": {{\n{lines}\n}}}}\n', encoding="utf-8")

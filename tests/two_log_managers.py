@@ -10,7 +10,7 @@ from minikafka.witness.log_dir.one_log_manager import OneLogManager
 
 
 class TwoLogManagers:
-    """Does each act with both managers, and demands equal results, exceptions, logs, tasks and log directories."""
+    """Does the same with both managers, and demands equal results, exceptions, logs, tasks and log directories."""
 
     def __init__(
         self, kafka, directory: Path, names: Sequence[str] = ("a",), default_config: Mapping | None = None, **settings
@@ -19,34 +19,32 @@ class TwoLogManagers:
             return KafkaLogManager(kafka, *args, **kwargs)
 
         self.minikafka = OneLogManager(LogManager, directory / "minikafka", names, default_config or {}, **settings)
-        self.kafka = OneLogManager(kafkas, directory / "kafka", names, default_config or {}, **settings)
+        self.both = [self.minikafka]
+        if kafka is not None:
+            self.kafka = OneLogManager(kafkas, directory / "kafka", names, default_config or {}, **settings)
+            self.both.append(self.kafka)
 
-    @property
-    def both(self) -> tuple[OneLogManager, OneLogManager]:
-        """minikafka's, then Kafka's."""
-        return self.minikafka, self.kafka
-
-    # Acts on both
+    # What is done to both
 
     def start(self, **options):
         """Make the managers and load their logs; then tasks that are due at once."""
-        return self.do(lambda one: one.start(**options))
+        return self.do(lambda one: one.start(**options), "start", options)
 
     def stop(self, broker_epoch: int = 7):
         """Stop both as a broker does."""
-        return self.do(lambda one: one.stop(broker_epoch))
+        return self.do(lambda one: one.stop(broker_epoch), "stop", broker_epoch)
 
     def tick(self, ms: int):
         """Let time pass, and what is due happen."""
-        return self.do(lambda one: one.time.sleep(ms))
+        return self.do(lambda one: one.time.sleep(ms), "tick", ms)
 
     def append(self, partition: TopicPartition, *batches: str, is_future: bool = False):
         """Append batches, in the text form of workloads, to a log, and let them count as replicated."""
-        return self.do(lambda one: one.append(partition, *batches, is_future=is_future))
+        return self.do(lambda one: one.append(partition, *batches, is_future=is_future), "append", partition, batches)
 
     def note_cleaned(self, partition: TopicPartition, offset: int):
         """Let both cleaners' checkpoints say that the partition is clean below `offset`."""
-        return self.do(lambda one: one.note_cleaned(partition, offset))
+        return self.do(lambda one: one.note_cleaned(partition, offset), "note_cleaned", partition, offset)
 
     def call(self, method: str, *args, **kwargs):
         """Call a method of the managers. Paths of log directories begin with `DIR/`."""
@@ -55,12 +53,12 @@ class TwoLogManagers:
             there = [arg.replace("DIR", str(one.directory)) if isinstance(arg, str) else arg for arg in args]
             return getattr(one.manager, method)(*there, **kwargs)
 
-        return self.do(act)
+        return self.do(act, "call", method, args, kwargs)
 
-    def do(self, act: Callable[[OneLogManager], object]):
+    def do(self, act: Callable[[OneLogManager], object], *told: object):
         """Do `act(one)` to both; returns what it gave in words, or (name of the exception, its message).
 
-        Raises AssertionError where the two differ in anything.
+        `told` says what is done. Raises AssertionError where the two differ in anything.
         """
         ours, theirs = (self._result(act, one) for one in self.both)
         assert ours == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
@@ -68,7 +66,7 @@ class TwoLogManagers:
         return ours
 
     def fails(self, result: tuple[str, str]) -> str:
-        """The name of the exception that an act gave."""
+        """The name of the exception that something done gave."""
         assert isinstance(result, tuple), f"nothing was refused: {result!r}"
         return result[0]
 

@@ -60,9 +60,9 @@ LIVES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("life", LIVES)
-def test_both_start_on_what_a_stopped_world_leaves(two_managers, life):
+def test_both_start_on_what_a_stopped_world_leaves(two_live_managers, life):
     before, act = LIVES[life]
-    living = two_managers("a", "b").minikafka
+    living = two_live_managers("a", "b").minikafka
     if before is None:
         living.directory.mkdir(parents=True)
     else:
@@ -71,7 +71,7 @@ def test_both_start_on_what_a_stopped_world_leaves(two_managers, life):
     worlds = stopped_worlds(living, act)
     living.kill()
     assert len(worlds) > 3
-    managers = two_managers("a", "b")
+    managers = two_live_managers("a", "b")
     for when, world in worlds:
         managers.change(lambda directory: put(world, directory))
         for one in managers.both:

@@ -148,8 +148,8 @@ class Drawer:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_drawn_acts(two_managers, seed):
-    managers = two_managers("a", "b", "c", flush_check_ms=15_000)
+def test_drawn_acts(two_live_managers, seed):
+    managers = two_live_managers("a", "b", "c", flush_check_ms=15_000)
     managers.start()
     drawer, done = Drawer(seed, managers), []
     for _ in range(ACTS_A_SEED):

@@ -78,8 +78,8 @@ def test_a_file_that_cannot_be_read_takes_its_directory_offline_which_stays_live
     "text",
     ["version=2\n", "version=x\n", "version=1\nnode.id=1\n", "version=1\ncluster.id=c\nnode.id=1\ndirectory.id=!\n"],
 )
-def test_meta_properties_that_make_no_sense_end_the_construction(two_managers, text):
-    managers = two_managers("a")
+def test_meta_properties_that_make_no_sense_end_the_construction(two_live_managers, text):
+    managers = two_live_managers("a")
     managers.change(lambda directory: (directory / "a").mkdir())
     managers.change(lambda directory: (directory / "a" / "meta.properties").write_text(text))
     for one in managers.both:
@@ -129,8 +129,8 @@ def test_a_new_log_goes_to_the_directory_with_the_fewest(two_managers):
 
 
 @pytest.mark.parametrize("count", [5, 8, 40])
-def test_of_many_directories_the_one_in_the_order_of_scalas_map_is_taken(two_managers, count):
-    managers = two_managers(*(f"disk-{number}" for number in range(count)))
+def test_of_many_directories_the_one_in_the_order_of_scalas_map_is_taken(two_live_managers, count):
+    managers = two_live_managers(*(f"disk-{number}" for number in range(count)))
     # The order follows from the directories' whole paths, so both must have the same ones.
     managers.kafka.log_dirs = managers.minikafka.log_dirs
     made = []
@@ -169,9 +169,9 @@ def test_a_preferred_directory_that_is_none_is_refused(two_managers):
     assert managers.fails(managers.call("get_or_create_log", P[2], is_new=True)) == "LogDirNotFoundException"
 
 
-def test_kafka_and_minikafka_keep_each_other_out(two_managers):
+def test_kafka_and_minikafka_keep_each_other_out(two_live_managers):
     """In one process each, and each against itself in its own."""
-    managers = two_managers("a")
+    managers = two_live_managers("a")
     managers.start()
     for one in managers.both:
         for held in managers.both:

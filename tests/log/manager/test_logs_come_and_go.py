@@ -45,8 +45,8 @@ def test_a_log_is_made_once(two_managers):
     managers.call("get_log", P[0], is_future=True)
 
 
-def test_a_log_is_made_with_its_topics_settings(two_managers):
-    managers = started(two_managers(), P[0])
+def test_a_log_is_made_with_its_topics_settings(two_live_managers):
+    managers = started(two_live_managers(), P[0])
     for one in managers.both:
         one.topic_configs["other"] = {"internal.segment.bytes": 900, "preallocate": True}
     managers.stop()
@@ -255,9 +255,9 @@ def test_settings_are_updated(two_managers, config):
     managers.stop()
 
 
-def test_settings_that_change_while_a_log_is_made(two_managers):
+def test_settings_that_change_while_a_log_is_made(two_live_managers):
     """A log being made when its topic's settings change gets the new ones as soon as it is there."""
-    managers = started(two_managers(), P[0])
+    managers = started(two_live_managers(), P[0])
     for later in (False, True):
         managers.do(lambda one: one.manager.configs.initializing_log(P[later]))
         managers.call("get_or_create_log", P[later], is_new=True)

@@ -83,9 +83,9 @@ def test_a_file_that_cannot_be_written_at_the_end(two_managers, name):
     managers.stop()
 
 
-def test_a_directory_of_no_partition_behind_a_sound_log_directory(two_managers):
+def test_a_directory_of_no_partition_behind_a_sound_log_directory(two_live_managers):
     """The logs of the sound one are loaded, though the start fails."""
-    managers = started(two_managers("a", "b"), *P)
+    managers = started(two_live_managers("a", "b"), *P)
     managers.stop()
     managers.change(lambda directory: (directory / "b" / "foo").mkdir())
     for one in managers.both:
@@ -100,8 +100,8 @@ def test_a_directory_of_no_partition_behind_a_sound_log_directory(two_managers):
     [("foo", False), ("lost+found", False), ("topic-0.bak", False), ("x-99999999999", False), ("d-delete", False)]
     + [("remote-log-index-cache", True), ("new-0", True)],
 )
-def test_verify_knows_for_which_directories_a_broker_does_not_start(two_managers, name, starts):
-    managers = started(two_managers("a"), *P)
+def test_verify_knows_for_which_directories_a_broker_does_not_start(two_live_managers, name, starts):
+    managers = started(two_live_managers("a"), *P)
     managers.stop()
     managers.change(lambda directory: (directory / "a" / name).mkdir())
     for one in managers.both:

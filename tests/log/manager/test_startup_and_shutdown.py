@@ -106,14 +106,14 @@ def test_a_damaged_checkpoint_costs_what_it_costs_kafka(two_managers, name, dama
     managers.stop()
 
 
-def test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark(two_managers):
+def test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark(two_live_managers):
     """A kill leaves such files: a start makes missing checkpoints, a stop makes the mark, and both write them later.
 
     Of the epoch in the mark, only the controller is told; it is told -1 for none.
     """
     seen = []
     for checkpoint, mark in ((None, b'{"version":0,"brokerEpoch":-1}'), (b"", b"")):
-        managers = filled(two_managers("a"), P[0], P[1])
+        managers = filled(two_live_managers("a"), P[0], P[1])
         managers.do(
             lambda one: one.manager.get_log(P[1]).maybe_increment_log_start_offset(
                 9, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
@@ -167,9 +167,9 @@ def test_what_is_no_directory_of_a_partition_is_passed_over(two_managers):
 
 
 @pytest.mark.parametrize("suffix", ["", f".{ID}-future"])
-def test_two_directories_of_one_partition_end_the_start(two_managers, suffix):
+def test_two_directories_of_one_partition_end_the_start(two_live_managers, suffix):
     """Which of them is loaded first is not determined in Kafka."""
-    managers = filled(two_managers("a", "b"), P[0])
+    managers = filled(two_live_managers("a", "b"), P[0])
     managers.stop()
     managers.change(lambda directory: (directory / "a" / "topic-0").rename(directory / "a" / f"topic-0{suffix}"))
     managers.change(
@@ -181,9 +181,9 @@ def test_two_directories_of_one_partition_end_the_start(two_managers, suffix):
 
 
 @pytest.mark.parametrize("other", ["topic-00", "topic-+0", "topic-\u0660", f"topic-00.{ID}-delete", "topic--0"])
-def test_names_that_differ_may_be_of_one_partition(two_managers, other):
+def test_names_that_differ_may_be_of_one_partition(two_live_managers, other):
     """Java reads these numbers as 0. The tools say beforehand what a start says."""
-    managers = filled(two_managers(), P[0])
+    managers = filled(two_live_managers(), P[0])
     managers.stop()
     managers.change(lambda directory: shutil.copytree(directory / "a" / "topic-0", directory / "a" / other))
     is_second = other in ("topic-00", "topic-+0", "topic-\u0660")
@@ -225,8 +225,8 @@ def test_the_name_of_a_directory_says_what_becomes_of_its_log(two_managers, suff
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["the directory is a link", "a link is in the directory"])
-def test_a_log_that_waits_for_its_deletion_takes_nothing_with_it_that_links_lead_to(two_managers, inside):
-    managers = filled(two_managers(), P[0])
+def test_a_log_that_waits_for_its_deletion_takes_nothing_with_it_that_links_lead_to(two_live_managers, inside):
+    managers = filled(two_live_managers(), P[0])
     managers.stop()
 
     def link(directory):
