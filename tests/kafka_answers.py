@@ -131,8 +131,7 @@ class AnswerFiles:
     def write(self) -> None:
         """Write the file of each module whose tests have been run: whole, so that what nobody asks any more goes."""
         for path, cases in self._written.items():
-            lines = ",\n".join(
-                f"{json.dumps(case)}: {json.dumps(cases[case], separators=(',', ':'))}" for case in sorted(cases)
-            )
+            stored = {case: json.dumps(cases[case], separators=(",", ":")) for case in sorted(cases)}
+            lines = ",\n".join(f"{json.dumps(case)}: {answers}" for case, answers in stored.items())
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f'{{"kafka": "{KAFKA_VERSION}", "cases": {{\n{lines}\n}}}}\n', encoding="utf-8")

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs).
+# **Time:** about forty-five minutes to read, forty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
 # **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, when a leader packs
@@ -38,7 +38,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** *Segments*; *Producers and transactions*; *Read*.
+# **Time:** fifty minutes to read, an hour and a half to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read*.
 #
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
 # away before it misses a deletion, and how much memory a cleaner needs.
@@ -39,7 +39,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs). **Before:** *Loading*.
+# **Time:** about forty-five minutes to read, forty-five minutes to rebuild. **Before:** *Loading*.
 #
 # **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
 # which files of a partition's directory you may delete after a crash, and which you must not.
@@ -42,7 +42,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

@@ -7,7 +7,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, half an hour for the functions of part 6, half an hour for its three rungs. **Before:** the lesson *Segments*.
+# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*.
 #
 # **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
@@ -40,7 +40,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 

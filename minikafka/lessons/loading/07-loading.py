@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read and run, fifty for part 6 (twenty for its functions, thirty for its rungs).
+# **Time:** about forty minutes to read, fifty minutes to rebuild.
 # **Before:** *Segments*, *Producers and transactions*, *Read*.
 #
 # **Afterwards you can decide:** which files of a partition's directory a start takes away and why, what a directory full of `.swap` files
@@ -45,7 +45,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

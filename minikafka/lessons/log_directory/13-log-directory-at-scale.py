@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** *Read*, for high watermark and last stable offset; *Compaction*; some SQL.
+# **Time:** fifty minutes to read, forty minutes to rebuild. **Before:** *Read*, for high watermark and last stable offset; *Compaction*; some SQL.
 #
 # **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk reads, whether a group that is behind is slow or stuck, and whether two copies of a topic are equal.
 #
@@ -32,7 +32,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark has been starting, which does most of the work on this page, and Apache Kafka, a witness in part 5.
 #
 # (The reader skips the markers of transactions. `noted` has what was noted while the brokers were up.)

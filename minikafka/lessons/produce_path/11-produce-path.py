@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** forty-five minutes to read, forty-five for the functions of part 6, forty-five for its five rungs. **Before:** *High watermark* and *Append*.
+# **Time:** forty-five minutes to read, an hour and a half to rebuild. **Before:** *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
 #
@@ -37,7 +37,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
 # is right.
 

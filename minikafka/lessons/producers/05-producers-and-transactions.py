@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about thirty-five minutes to read and run, fifty-five for part 6 (twenty for its functions, thirty-five for its rungs).
+# **Time:** about thirty-five minutes to read, fifty-five minutes to rebuild.
 # **Before:** *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` or an `InvalidProducerEpochException` says about whom, what holds
@@ -38,7 +38,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

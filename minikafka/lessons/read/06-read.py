@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, forty minutes for the functions of part 6, forty for its three rungs. **Before:** *Segments*, *High watermark* and *Append*.
+# **Time:** about an hour to read, an hour and twenty minutes to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** why one consumer stands still while another one goes on, what a fetch limit of your consumer really limits,
 # and what the difference between two offsets does not tell you.
@@ -37,7 +37,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its six rungs. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about an hour to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
 # **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, why timestamps in a log differ from those that were
 # sent, and how to read a batch in a hex dump.
@@ -39,7 +39,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its four rungs. **Before:** *High watermark*; *Append*, for leader epochs.
+# **Time:** fifty minutes to read, an hour and a half to rebuild. **Before:** *High watermark*; *Append*, for leader epochs.
 #
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
 # why a consumer waits after a change of the leader, and what an unclean election costs.
@@ -36,7 +36,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
 # is right.
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its five rungs. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about an hour to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
 # **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, what an
 # index costs, and where in Kafka's source to look.
@@ -37,7 +37,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #

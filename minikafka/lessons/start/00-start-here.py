@@ -5,8 +5,7 @@
 #
 # ## 1. What this course is
 #
-# **Time:** ten minutes to the first surprise, half an hour for all to read; another half hour for the page on windows and the two functions of
-# part 6. **Before:** you know what a topic, a partition and an offset are, and you read Python.
+# **Time:** ten minutes to the first surprise, half an hour to read, half an hour to rebuild. **Before:** you know what a topic, a partition and an offset are, and you read Python.
 #
 # **Afterwards you can decide:** which file of a broker to look into for an offset, which lessons you need, and by which door you enter them.
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** an hour to read, half an hour for the functions of part 6, forty minutes for its five rungs. **Before:** *Segments*, *Loading*, *Crash and recovery*.
+# **Time:** an hour to read, an hour and ten minutes to rebuild. **Before:** *Segments*, *Loading*, *Crash and recovery*.
 #
 # **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, which file of a log directory you may lose, and what a start after a crash costs.
 #
@@ -36,7 +36,7 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
 # a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
 # is right.
 #
