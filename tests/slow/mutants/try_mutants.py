@@ -28,17 +28,25 @@ from tests.slow.mutants.mutations import Mutant, mutants
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 TESTS = {
+    "common": ["tests/common"],
     "record": ["tests/record"],
     "log": ["tests/log", "tests/scripts"],
     "checkpoint": ["tests/checkpoint"],
     "metadata": ["tests/metadata"],
+    "network": ["tests/network", "tests/broker/test_every_api.py"],
     "cluster": ["tests/cluster"],
+    "server": ["tests/server"],
+    "broker": ["tests/broker", "tests/server"],
     "tools": ["tests/tools"],
     "witness": ["tests/witness"],
+    "spark": ["tests/spark"],
+    "lab": ["tests/lab", "tests/lessons"],
 }
-"""The rooms, and where the quick tests of each are."""
+"""The rooms, and where the tests of each are."""
+WITH_SPARK = {"witness": ["tests/witness/test_expected.py"], "spark": TESTS["spark"]}
+"""Where the tests are that need a Spark session."""
 OF_SPARK = ("dataframes", "expect", "fold", "queries", "views")
-"""Modules of `witness` that nothing but Spark runs."""
+"""Modules of `witness` that nothing but Spark runs; so do all of the room `spark`."""
 AT_RANDOM = ("draw",)
 """Modules whose every change draws something else at random, and nothing worse."""
 NOT_COPIED = shutil.ignore_patterns(
@@ -95,7 +103,7 @@ def generated(room: str, count: int, seed: int) -> list[Trial]:
         for mutant in mutants(path, source):
             if (key := mutant.key(source)) not in known:
                 title = key.replace(path, f"{path}:{mutant.line(source)}", 1)
-                found.append(Trial(mutant, title, False, file.stem in OF_SPARK))
+                found.append(Trial(mutant, title, False, room == "spark" or file.stem in OF_SPARK))
     return random.Random(f"{room} {seed}").sample(found, min(count, len(found)))
 
 
@@ -113,7 +121,7 @@ class Tree:
 
     def passes(self, room: str, spark: bool, limit_s: float | None = None) -> bool:
         """Run the quick tests of a room; False when one fails or `limit_s` is over."""
-        tests = ["tests/witness/test_expected.py", "--with-spark"] if spark else TESTS[room]
+        tests = [*WITH_SPARK[room], "--with-spark", "-m", "not slow"] if spark else TESTS[room]
         command = [
             sys.executable,
             "-m",
