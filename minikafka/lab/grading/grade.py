@@ -124,7 +124,9 @@ def _functions(
     return [marks[task] for task in tasks if task.kind != PREDICTION]
 
 
-def _jobs(task: Assignment, answered: Sequence[Answered], given: Sequence[ast.stmt], why_not: str) -> list[Job] | Mark:
+def _jobs(
+    task: Assignment, answered: Sequence[Answered], given: Sequence[ast.stmt], why_not: str = ""
+) -> list[Job] | Mark:
     """The functions that were handed in for a task; the mark where there is none to run."""
     written = [function for each in answered for function in each.functions_for(task, given)]
     if not written:

@@ -190,7 +190,8 @@ def _names_from_outside(code: ast.AST) -> list[str]:
     for table in tables:  # to which the loop adds
         looks_around = table is tables[0] or table.get_type() == "class"  # its own names are looked up outside as well
         for each in table.get_symbols():
-            if each.is_referenced() and (each.is_global() or looks_around):
+            used = each.is_referenced() or each.is_declared_global()  # of `n += 1` symtable tells no reference
+            if used and (each.is_global() or looks_around):
                 outside.add(each.get_name())
         tables += table.get_children()
     return [name for name in named if name in outside]
