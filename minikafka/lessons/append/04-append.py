@@ -723,5 +723,29 @@ print(found.first_difference)
 # each record, but do not pack it again.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets, and gaps are allowed.
+# - A refused append writes no record: LEO stays. A new leader's epoch and an empty segment may be left behind.
+# - A leader that keeps the codec keeps the records' bytes and writes into the header alone. Where the codecs differ, it builds a new batch.
+# - A follower runs no validator and asks for no `max.message.bytes`. It refuses damaged bytes as a leader does.
+# - An append is not a flush. What lies at or above the recovery point may still be in the system's memory.
+#
+# ![The steps of an append](../diagrams/append.svg)
+#
+# | step | what a leader refuses | exception |
+# |:---|:---|:---|
+# | 2 | a client's batch that does not begin at offset 0 | `InvalidRecordException` |
+# | 2 | a batch above `max.message.bytes` | `RecordTooLargeException` |
+# | 2 | a batch in which a bit has flipped on the way | `CorruptRecordException` |
+# | 5 | two batches in one append | `InvalidRecordException` |
+# | 5 | a timestamp from the far future; no key for a compacted topic | `RecordValidationException` |
+# | 7 | a batch that is larger than a segment | `RecordBatchTooLargeException` |
+# | 9 | a sequence out of order | `OutOfOrderSequenceException` |
+# | 9 | a producer that has been replaced | `InvalidProducerEpochException` |
+# | 9 | a batch of no transaction, while one of its producer is open | `InvalidTxnStateException` |
+
+# %% [markdown]
 # **Next:** *Producers and transactions*, where step 9 remembers who has sent what.

@@ -640,5 +640,27 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # 200 GB of tail, as much again must be dirty before the default lets a cleaner come.)
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - Retention forgets what is old. Compaction forgets what is superseded.
+# - A record that stays keeps its offset, its key and its value. So offsets are missing in a compacted log, and that is no error.
+# - Nothing at or above the first uncleanable offset is touched. One open transaction holds up the cleaning of all that comes after it.
+# - The cleaner takes the log with the greatest share of dirty bytes. It leaves one alone whose share is not above `min.cleanable.dirty.ratio`, unless `max.compaction.lag.ms` is over.
+# - A consumer that keeps a table must never be `delete.retention.ms` or more behind.
+#
+# ![A log in four parts](../diagrams/compaction.svg)
+#
+# | in the part that is cleaned | what becomes of it |
+# |:---|:---|
+# | the newest record of its key | stays |
+# | an older record of the key | goes |
+# | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after it |
+# | a record of an aborted transaction | goes, newest or not, and hides no other record |
+# | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes |
+# | a producer's last batch without any record left | its header stays until the producer writes again or is forgotten |
+# | a record whose key found no room in the offset map | stays as it is until a later turn |
+
+# %% [markdown]
 # **Next:** the produce path: from a producer's request to the append.

@@ -555,5 +555,27 @@ print(found.first_difference)
 # shorter than the shutdown. And `minikafka verify DIRECTORY` tells what a start would cut, without changing a byte.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - What was written survives the death of the process. What was flushed survives that of the machine.
+# - After an unclean stop the load scans the segment that holds the recovery point and all above it. The log ends before the first batch that the scan finds bad.
+# - A batch survives whole or not at all. What lies above a cut goes, even if it is sound.
+# - The scan checks no batch below that segment. What is flushed is taken to be good.
+# - Recovery does not save records. It makes sure that what comes after can be found.
+#
+# ![Where a record is when a crash comes](../diagrams/crash.svg)
+#
+# | file, with the broker stopped | may you delete it? | what happens |
+# |:---|:---|:---|
+# | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
+# | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so |
+# | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
+# | `.txnindex` | no | after a clean stop `read_committed` consumers get records of an aborted transaction |
+# | `leader-epoch-checkpoint` | no | after a clean stop this replica cannot say where an epoch ended |
+# | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
+# | `.log` | no | its records are gone |
+
+# %% [markdown]
 # **Next:** *Storage layer*: who finds the directories, reads the checkpoints, and writes the mark of a clean stop.

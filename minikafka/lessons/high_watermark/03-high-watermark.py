@@ -466,5 +466,24 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # For `read_committed` consumers look at the last stable offset next: an open transaction holds that one back.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - Below the high watermark every in-sync replica has every record. A record is shown to consumers then, and not before.
+# - log start ≤ LSO ≤ HW ≤ LEO. A mark of 2 means that 0 and 1 are committed.
+# - A follower tells its leader how far it is by the offset from which it fetches, and in no other way. So the mark comes one round late.
+# - On the leader, fetches only ever raise HW, and never above LEO. The in-sync replica with the least end holds it.
+# - On a follower, HW is what the leader says, but never more than the follower has. It may go back.
+#
+# ![How the high watermark rises](../diagrams/high_watermark.svg)
+#
+# | who reads | up to where |
+# |:---|:---|
+# | a follower | below LEO |
+# | a consumer | below HW |
+# | a consumer with `read_committed` | below LSO: that is HW, or less while a transaction is open |
+# | each of them | from the log start on |
+
+# %% [markdown]
 # **Next:** *Append*, where LEO moves, fifteen steps at a time.

@@ -432,5 +432,24 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # 哪个同步副本的末端最小：高水位在等它。一个 follower 很慢，但是没有慢过 `replica.lag.time.max.ms`，它就留在 ISR 里，拖住所有人。如果 ISR 小于 `min.insync.replicas`，高水位就完全停住。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
 #
 # </details>
+
+# %% [markdown]
+# ### 卡片
 #
+# - HW 以下的每条消息，所有同步副本都已拥有。这时消费者才能看到它，绝不提前。
+# - 日志起始位移 ≤ LSO ≤ HW ≤ LEO。高水位为 2，表示 0 和 1 已提交。
+# - follower 只用一种办法告诉 leader 自己到了哪里：它从哪个 offset 拉取。所以高水位晚一轮才到。
+# - 在 leader 上，拉取只会让 HW 上升，而且绝不超过 LEO。拖住它的，是末端最小的那个同步副本。
+# - 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。它可能后退。
+#
+# ![高水位如何上升](../../diagrams/zh/high_watermark.svg)
+#
+# | 谁在读 | 读到哪里 |
+# |:---|:---|
+# | follower | LEO 以下 |
+# | 消费者 | HW 以下 |
+# | `read_committed` 消费者 | LSO 以下：等于 HW；有事务尚未结束时可能更小 |
+# | 以上各方 | 都从日志起始位移开始 |
+
+# %% [markdown]
 # **下一课：** *Append*（追加），LEO 在那里移动，一次追加要走十五步。

@@ -626,5 +626,28 @@ print(found.first_difference)
 # that was raised, or the coordinator knows nothing of it; then `kafka-transactions.sh abort` does. If the offset does move, the group is slow, and the age of the first record that it has not had says by how much.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - Which records count is not in the records. It is in the high watermark, in markers, in indexes and snapshots beside them.
+# - A query ends at the high watermark that the broker has written down, with `read_committed` at the last stable offset.
+# - Pruning spares work. It never changes an answer.
+# - `timestamp >= …` prunes and `timestamp < …` does not: files tell how late a segment reaches, not how early.
+# - A checksum says that a batch is as it was written. Whether the leader wrote it, only the other copy can tell.
+#
+# ![A query of a log directory](../diagrams/log_directory.svg)
+#
+# | question | table, option or job of the data source |
+# |:---|:---|
+# | which topics grow? | `batches`, without decoding a record; `segments` |
+# | who left a transaction open? | `producers`; after a kill the job `transactions` |
+# | which transactions were aborted? | `transactions` |
+# | who is behind? | `groups`, joined with the records |
+# | what does a broker note of its partitions? | `checkpoints` |
+# | what lies above the high watermark? | `bounds=log_end` |
+# | what is damaged? | the job `verify`; `mode=PERMISSIVE` makes a row of each damage |
+# | are two copies equal? | the records of both, joined by offset below the high watermark of both |
+
+# %% [markdown]
 # **Next:** your own disks: `spark.read.format("minikafka").load("/var/lib/kafka/data")`.

@@ -494,5 +494,24 @@ print(found.first_difference)
 # `UnderMinIsrPartitionCount`.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - `acks` changes when the producer is told, not how a record is stored or replicated.
+# - Success with `acks=all` means that the high watermark has reached the required offset. It does not mean that anything was flushed.
+# - Each partition of a request has its own result, and one response tells them all: the slowest partition decides when.
+# - A request that waits is completed by a follower's fetch, by the timer, or because the leader is no longer the leader.
+# - `REQUEST_TIMED_OUT` means: the broker does not know yet. No answer takes records out of the log again.
+#
+# ![The way of a request](../diagrams/produce_path.svg)
+#
+# | `acks` | at least `min.insync.replicas` in sync | fewer |
+# |:---|:---|:---|
+# | `0` | appended; no answer | appended; no answer |
+# | `1` | appended; `NONE` at once | appended; `NONE` at once, but no consumer sees it yet |
+# | `all` | appended; `NONE` once the high watermark has reached the required offset | nothing is appended: `NOT_ENOUGH_REPLICAS` |
+# | `all`, and time is over first | `REQUEST_TIMED_OUT`; the record may still be committed | the same, if the ISR shrank while the request waited |
+
+# %% [markdown]
 # **Next:** replication and leader epochs: how replicas agree again after a leader is lost.

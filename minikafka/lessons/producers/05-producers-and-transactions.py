@@ -469,5 +469,28 @@ print(found.first_difference)
 # aborts it. And look whether the high watermark itself moves: a marker that is not replicated decides nothing.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - The log remembers producers, not records: of each producer the last five batches. A snapshot has room for the last one.
+# - In an epoch sequences go on without a gap. A new epoch begins at 0, and from then on the old one is refused.
+# - A producer that is silent for `producer.id.expiration.ms` is forgotten, unless it has an open transaction.
+# - A transaction is decided for good when the high watermark has passed its marker. Until then LSO is not above its first record.
+# - A follower checks no sequences and looks for no duplicates: its leader has done that.
+#
+# ![What the log knows of producers](../diagrams/producers.svg)
+#
+# | a client's batch | what the leader's log does |
+# |:---|:---|
+# | the next sequence | writes it |
+# | one of the last five batches again | gives the first answer, and writes nothing |
+# | a batch before these again | `OutOfOrderSequenceException` |
+# | after a restart, the batch before the last one again | `OutOfOrderSequenceException` |
+# | a sequence that leaves a gap | `OutOfOrderSequenceException` |
+# | a new epoch that does not begin at 0 | `OutOfOrderSequenceException` |
+# | an older epoch | `InvalidProducerEpochException` |
+# | an unknown producer | writes it, wherever it begins; in a transaction of version 2 it must begin at 0 |
+
+# %% [markdown]
 # **Next:** *Read*, where the three marks become three kinds of readers.

@@ -611,5 +611,26 @@ print(found.first_difference)
 # it. If the two are equal, look at the consumer: it may be skipping a long run of aborted records.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - The log is the same for everybody. What differs is the bound at which a reader is stopped, and a list of what it must skip.
+# - An answer begins with the batch that holds the start, and comes from one segment. The consumer drops what it has not asked for.
+# - Aborted records are sent to everybody. A `read_committed` consumer gets a list of the aborted transactions, and skips their records.
+# - One open transaction holds back all records after its own from `read_committed` consumers, whoever wrote them.
+# - A read gives back a view: a file, a first and a last byte. The kernel sends these bytes, and without TLS they never enter the program.
+#
+# ![The way of a read](../diagrams/read.svg)
+#
+# | a read | what it gives |
+# |:---|:---|
+# | of a follower, `LOG_END` | batches below LEO |
+# | of a `read_uncommitted` consumer, `HIGH_WATERMARK` | batches below HW |
+# | of a `read_committed` consumer, `TXN_COMMITTED` | batches below LSO, and the list of aborted transactions |
+# | with a start from the bound up to LEO | an empty answer; the consumer asks again later |
+# | with a start below the log start or above LEO | `OffsetOutOfRangeException` |
+# | with a limit below the first batch, and `min_one_message` | that whole batch |
+
+# %% [markdown]
 # **Next:** *Loading*: how all of this comes back from a directory of files.

@@ -400,5 +400,30 @@ print(found.first_difference)
 # not let this broker lead before you have compared log ends.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - A batch is written, fetched, compressed and checked as a whole. Its header has 61 bytes, compressed or not.
+# - The CRC is that of the bytes from the attributes to the end of the batch.
+# - A record holds its offset and its timestamp as distances from the batch's. All numbers of a record are varints.
+# - A leader writes base offset and leader epoch into the batch and leaves the producer's CRC. With `LogAppendTime` it must compute a new one.
+# - Leaders and followers compare the CRC when they append, consumers when they read. A leader that serves a fetch does not, and a clean start does not.
+#
+# ![A record batch](../diagrams/records.svg)
+#
+# | field of the header | bytes | under the CRC? |
+# |:---|:---|:---|
+# | `baseOffset` | 0–7 | no |
+# | `batchLength`: the bytes that follow it | 8–11 | no |
+# | `partitionLeaderEpoch` | 12–15 | no |
+# | `magic` | 16 | no |
+# | `crc` | 17–20 | no |
+# | `attributes` | 21–22 | yes |
+# | `lastOffsetDelta` | 23–26 | yes |
+# | `baseTimestamp`, `maxTimestamp` | 27–34, 35–42 | yes |
+# | `producerId`, `producerEpoch`, `baseSequence` | 43–50, 51–52, 53–56 | yes |
+# | `recordsCount` | 57–60 | yes |
+
+# %% [markdown]
 # **Next:** *Segments*, the files in which batches lie.

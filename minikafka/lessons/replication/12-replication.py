@@ -646,5 +646,25 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # `num.replica.fetchers`. Setting `unclean.leader.election.enable` does not help: there is a leader. Lowering `min.insync.replicas` lets consumers and producers go on, but then the failure of a single disk can lose records.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
+# - A high watermark tells what is committed. It does not tell whose records these are: an epoch does.
+# - A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. Silence alone does not put it out.
+# - Every member of the ISR holds what was acknowledged with `acks=all`. So a leader that is elected from the ISR has it.
+# - An unclean election may lose acknowledged records.
+#
+# ![Fetches, and what the leader answers](../diagrams/replication.svg)
+#
+# | the follower | where it cuts its log |
+# |:---|:---|
+# | has no answer from its leader yet | nowhere: it keeps all that it has |
+# | differs from its leader nowhere | nowhere |
+# | has more of an epoch than its leader has | where the epoch ends on the leader |
+# | has an epoch of which its leader has never heard | the leader names its greatest epoch that is not above it; a follower without that one cuts where its own next lower epoch ends |
+# | knows no epochs at all | at its own high watermark, by the old rule |
+
+# %% [markdown]
 # **Next:** a log directory at scale, in Spark.

@@ -496,5 +496,27 @@ print(found.first_difference)
 # compacted only, without `delete`.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - A log forgets in units of segments: a file goes as a whole or not at all.
+# - Only the active segment, the last one, is appended to. The log asks before the write whether it must roll, so no segment grows past `segment.bytes`.
+# - The index is sparse. An entry has the last offset of a batch, relative to the base offset, and the byte at which this batch begins.
+# - Retention asks about the oldest segment first and stops at the first no. Nothing at or above the high watermark goes.
+# - A deletion raises the log start first, then renames the files, and deletes them `file.delete.delay.ms` later.
+#
+# ![The rules of retention](../diagrams/retention.svg)
+#
+# | what happens | when |
+# |:---|:---|
+# | the active segment rolls by size | the incoming records do not fit into what is left of `segment.bytes`; exactly full is allowed |
+# | it rolls by time | an incoming timestamp is more than `segment.ms` after the segment's first batch |
+# | it rolls by its indexes | the offset index or the time index is full |
+# | it rolls by offset | an offset would be too far above the base for an index entry |
+# | the oldest segment goes by log start | it lies wholly below the log start |
+# | it goes by size | what stays still has at least `retention.bytes` |
+# | it goes by time | its youngest record is older than `retention.ms` |
+
+# %% [markdown]
 # **Next:** *High watermark*, the bound that stopped retention above.

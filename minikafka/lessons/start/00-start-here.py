@@ -316,4 +316,25 @@ print(found.first_difference)
 my_progress()
 
 # %% [markdown]
+# ### Card
+#
+# - A partition is a directory of files. Its records lie in segments, and the number in a file's name is the offset with which the segment begins.
+# - A producer sends its records in batches, and the broker keeps each batch as it was sent, behind a header of 61 bytes.
+# - For a read the broker finds the byte at which a batch begins, and sends the file from there on. The consumer drops what it has not asked for.
+# - A consumer reads below the high watermark. That goes up only when all in-sync replicas have the records.
+# - While a log is open, the two indexes of its newest segment have their full size. They are cut when the next segment begins or the log is closed.
+#
+# ![Segments of a log](../diagrams/segments.svg)
+#
+# | file | what it holds | lesson |
+# |:---|:---|:---|
+# | `.log` | the records, in batches | *Records*, *Segments* |
+# | `.index` | offset → byte in the `.log` | *Segments* |
+# | `.timeindex` | timestamp → offset | *Segments* |
+# | `.txnindex` | aborted transactions; there is one only where there are any | *Read* |
+# | `.snapshot` | what is known of producers before the offset in its name | *Producers and transactions* |
+# | `leader-epoch-checkpoint` | which leader's epoch began at which offset | *Replication and leader epochs* |
+# | `partition.metadata` | the topic's id | *Loading* |
+
+# %% [markdown]
 # **Next:** *Records*: the bytes of a batch.

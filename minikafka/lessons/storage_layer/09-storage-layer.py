@@ -613,5 +613,28 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # if the file was lost or could not be read. And how many at a time: `num.recovery.threads.per.data.dir`.
 #
 # </details>
+
+# %% [markdown]
+# ### Card
 #
+# - Acknowledged is not flushed. With the default settings only a roll and a clean stop flush; until then the operating system writes when it likes.
+# - A flush moves the recovery point in memory. A task writes it into the file, once a minute, and flushes nothing.
+# - The marker of a clean stop is there only while nobody has the logs open. A start takes it away before it opens the first log.
+# - A recovery point in the file that is too low costs time. One that is too high may make the start trust what was never flushed.
+# - The name of a directory tells what it is: a log, or one that ends in `-delete`, `-future` or `-stray`.
+#
+# ![From the producer to the disk](../diagrams/storage_layer.svg)
+#
+# | who | flushes, writes or deletes what | when |
+# |:---|:---|:---|
+# | a roll | flushes all below the new segment | at once, in the background |
+# | a clean stop | flushes every log, then writes the marker | at the stop |
+# | an append | flushes the log | once `flush.messages` records are not flushed; by default never |
+# | the flusher | flushes the logs that were not flushed for `flush.ms` | every `log.flush.scheduler.interval.ms`; by default it runs once |
+# | the task of the recovery points | writes them to their file | every 60 s |
+# | the task of the log starts | writes them to their file | every 60 s |
+# | the retention task | renames the files of old segments; they are deleted `file.delete.delay.ms` later | every five minutes |
+# | `kafka-delete-logs` | deletes the directory of a deleted partition | after `log.segment.delete.delay.ms`, a minute; a start lets it wait anew |
+
+# %% [markdown]
 # **Next:** compaction: how a log forgets what is superseded, and nothing else.
