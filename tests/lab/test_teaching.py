@@ -3,18 +3,20 @@
 import re
 from functools import cache
 
+import nbformat
 import pytest
 
+from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.lesson_notebooks import lessons
-from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
-from minikafka.lab.lesson_folders import lesson_named
+from minikafka.lab.lesson_folders import REBUILD, lesson_named
 from minikafka.lab.stepper.kafka_lines import kafka_line
-from minikafka.lab.teaching import answers_page, invariants
+from minikafka.lab.teaching import answers_page, cards, invariants
 from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
 from minikafka.lab.teaching.known_answers import read_answers
-from minikafka.lab.teaching.lesson_parts import cells_of, questions_of, title_of
+from minikafka.lab.teaching.lesson_parts import CARD, card_of, cells_of, questions_of, title_of
 from minikafka.lab.teaching.quiz import question as quiz
 from minikafka.lab.teaching.quiz.quiz_page import questions
 
@@ -23,6 +25,8 @@ QUIZ = TEACHING / "quiz.md"
 PAGES = pages()
 ASKED = questions()
 QUESTIONS = [question for _, question in ASKED]
+TEXTS_TO_READ = [text for text in texts() if REBUILD not in text.name]
+each_text_to_read = pytest.mark.parametrize("text", TEXTS_TO_READ, ids=[text.stem for text in TEXTS_TO_READ])
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.stem for lesson in LESSONS])
 
 
@@ -92,6 +96,34 @@ def test_an_answer_that_is_no_option_is_refused():
     ordered = quiz.Question(quiz.ORDER, "", "In which order?", lambda: [2], "", {1: "one", 2: "two"})
     with pytest.raises(ValueError, match="In which order"):
         ordered.solved()
+
+
+@each_text_to_read
+def test_a_lesson_ends_with_a_card_of_five_lines_a_picture_and_a_table(text):
+    in_english = ".zh." not in text.name
+    cells = [cell.source for cell in read_text(text).cells]
+    [card] = [cell for cell in cells if cell.startswith(CARD if in_english else "### 卡片\n")]
+    assert card == cells[-2] and cells[-1].startswith("**Next:**" if in_english else "**下一课：**")
+    assert len(re.findall(r"^- ", card, re.MULTILINE)) == 5
+    [picture] = re.findall(r"!\[.+\]\((.+)\)", card)
+    assert (notebook_of(text).parent / picture).resolve() in DIAGRAMS.rglob("*.svg")
+    assert len(re.findall(r"^\|:---", card, re.MULTILINE)) == 1
+    _head, _line, *rows = re.findall(r"^\|.*\|$", card, re.MULTILINE)
+    assert 3 <= len(rows) <= 10
+
+
+def test_every_lesson_has_its_card_on_the_page_of_cards():
+    page = cards.page_of_cards()
+    headings = re.findall(r"^## (\d\d) ", page, re.MULTILINE)
+    assert headings == [lesson.stem[:2] for lesson in LESSONS] and CARD not in page
+    assert cards.printed_cards().count("<img ") == cards.printed_cards().count("<table>") == len(LESSONS)
+
+
+def test_a_lesson_without_a_card_is_told(tmp_path):
+    path = tmp_path / "03a-tiny.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny")]), path)
+    with pytest.raises(ValueError, match="03a-tiny.ipynb has 0 cells"):
+        card_of(path)
 
 
 def test_links_between_the_pages_lead_somewhere():

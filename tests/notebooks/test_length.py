@@ -2,7 +2,8 @@
 
 Counted is what a reader meets in the notebook to read: prose, also what is folded; predictions, with the words for each
 wrong answer; each sentence of a stepper once a walk. Errata are counted apart: they are folded, for readers of older
-texts. Code, what it prints, and the words in pictures are not counted.
+texts. The card repeats what the lesson has said, so it is not counted, and the line that tells what comes next is no
+cell of its own. Nor are code, what it prints, and the words in pictures counted.
 """
 
 import re
@@ -14,6 +15,7 @@ import pytest
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs
+from minikafka.lab.teaching.lesson_parts import CARD
 
 AIM = 1_800, 60
 """Words and cells that a lesson should have at most."""
@@ -63,7 +65,7 @@ def words_in(text: str) -> int:
 
 def length_of(notebook) -> Length:
     """The length of the lesson in `notebook`."""
-    cells = nbformat.read(notebook, as_version=4).cells
+    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if not cell.source.startswith(CARD)]
     code = [cell for cell in cells if cell.cell_type == "code"]
     asked = [call for cell in code for call in predict_calls_in(cell.source)]
     beliefs = [words for call in asked for words in known_beliefs().get(call.id, {}).values()]
@@ -76,7 +78,7 @@ def length_of(notebook) -> Length:
         predictions=sum(map(words_in, [*(call.question for call in asked), *beliefs])),
         steps=sum(words_in(sentence) for walk in walks for sentence in walk.values()),
         errata=sum(words_in(shown[cell.id]) for cell in code if re.search(r"^erratum\(", cell.source, re.MULTILINE)),
-        cells=len(cells),
+        cells=sum(not cell.source.startswith("**Next:**") for cell in cells),
     )
 
 
@@ -111,6 +113,14 @@ def test_the_table_of_lengths(capsys):
 def test_a_lesson_does_not_become_longer(name):
     words, cells = CEILINGS.get(name, AIM)
     assert LENGTHS[name].words <= words and LENGTHS[name].cells <= cells
+
+
+def test_a_card_is_not_counted(tmp_path):
+    markdown = nbformat.v4.new_markdown_cell
+    for card in ([], [markdown(f"{CARD}\n- One line.")]):
+        path = tmp_path / f"{len(card)}.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(cells=[markdown("# A title"), *card, markdown("**Next:** more")]), path)
+        assert (length_of(path).prose, length_of(path).cells) == (4, 1)
 
 
 def test_no_ceiling_stands_where_the_aim_is_reached():

@@ -16,6 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.language.chosen import spoken_in
 from minikafka.lab.site.recorded_run import RECORD
 from minikafka.lab.widgets import drawing
@@ -24,6 +25,8 @@ from minikafka.witness.spoken import language, say
 _CELL_CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>(?:(?!<td>).)*</td>)", re.DOTALL)
 _BREAKS = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 """Where a name in a narrow column of a table may be broken."""
+_DIAGRAM = re.compile(r'<img src="[./]+/diagrams/(?:\w+/)?(\w+)\.svg"[^>]*>')
+"""A picture of the course in a text. The site has no such files, so the page itself gets the drawing."""
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>(\s*<th[^>]*></th>)+\s*</tr>\s*</thead>\s*")
 _EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
@@ -188,6 +191,7 @@ class _Maker:
         html = self._markdown.renderer.render(tokens, self._markdown.options, {})
         html = _CELL_CODE.sub(lambda code: _BREAKS.sub("<wbr>", code[0]), html)
         html = _EMPTY_HEADER.sub(r"<td\1></td>", _EMPTY_HEAD.sub("", html))
+        html = _DIAGRAM.sub(lambda picture: diagram(picture[1]).svg, html)
         html = html.replace("<table>", '<div class="scroll"><table>')
         self._parts.append(html.replace("</table>", "</table></div>"))
 

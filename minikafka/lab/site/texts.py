@@ -8,6 +8,7 @@ from minikafka.lab.site.page import Page, page_of_markdown
 _HOME = COURSE.parent
 _TEXTS = (
     "notebooks/glossary.md",
+    "teaching/cards.md",
     "docs/*.md",
     "docs/rooms/*.md",
     "benchmarks/README.md",
@@ -17,7 +18,7 @@ _TEXTS = (
 
 
 def pages_of_texts() -> list[Page]:
-    """The pages of the glossary, the documentation and the teachers' texts, in this order."""
+    """The pages of the glossary, the cards, the documentation and the teachers' texts, in this order."""
     return [_page(path) for pattern in _TEXTS for path in sorted(_HOME.glob(pattern))]
 
 

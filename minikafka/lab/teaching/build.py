@@ -13,7 +13,7 @@ from pathlib import Path
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.lesson_folders import LessonFolder, lesson_named
-from minikafka.lab.teaching import answers_page, invariants, known_answers
+from minikafka.lab.teaching import answers_page, cards, invariants, known_answers
 from minikafka.lab.teaching.quiz.quiz_page import quiz_page
 
 TEACHING = COURSE.parent / "teaching"
@@ -25,6 +25,8 @@ def pages() -> dict[Path, Callable[[], str]]:
     made = {TEACHING / "lessons" / f"{lesson.stem}.md": partial(_lesson_page, lesson) for lesson in lessons()}
     return {
         **made,
+        TEACHING / "cards.md": cards.page_of_cards,
+        TEACHING / "cards.html": cards.printed_cards,
         TEACHING / "quiz.md": quiz_page,
         TEACHING / "invariants.md": invariants.sheet,
         TEACHING / "invariants.html": invariants.printed_sheet,

@@ -12,6 +12,9 @@ from pathlib import Path
 from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name
 from minikafka.lab.exercises.predict_call import predict_calls_in
 
+CARD = "### Card\n"
+"""How the cell begins in which a lesson says what to remember."""
+
 _PART = re.compile(r"^## (\d)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^### (.*)$", re.MULTILINE)
 _SECTION_OF_REBUILD = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -131,6 +134,14 @@ def takeaway_of(lesson: Path) -> Takeaway | None:
             answer = folded.partition("</summary>")[2].partition("</details>")[0]
             return Takeaway(" ".join(question.split()), " ".join(answer.split()))
     return None
+
+
+def card_of(lesson: Path) -> str:
+    """The lesson's card, without its heading: five lines, a picture, a table. Raises ValueError for not exactly one."""
+    cards = [cell.text for cell in cells_of(lesson) if cell.text.startswith(CARD)]
+    if len(cards) != 1:
+        raise ValueError(f"{lesson.name} has {len(cards)} cells that begin with {CARD.strip()}")
+    return cards[0].removeprefix(CARD).strip()
 
 
 def _plain(words: str) -> str:
