@@ -51,11 +51,22 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
     assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
+def test_the_pictures_of_a_lesson_lie_in_the_working_copy(table):
+    working_copy.lay_out(COURSE, table)
+    for name in ("03-high-watermark.ipynb", "zh/03-high-watermark.ipynb"):
+        cells = nbformat.read(table / name, as_version=4).cells
+        pictures = re.findall(r"!\[.*\]\((.*\.svg)\)", "\n".join(cell.source for cell in cells))
+        places = [((table / name).parent / picture).resolve() for picture in pictures]
+        assert places and all(place.is_relative_to(table.resolve()) and place.is_file() for place in places)
+
+
 def test_a_lesson_is_laid_out_without_what_answers_an_open_prediction(table):
     working_copy.lay_out(COURSE, table)
     for lesson in lessons():
         course, laid = (nbformat.read(directory / lesson.name, as_version=4).cells for directory in (COURSE, table))
-        assert [cell.source for cell in course] == [cell.source for cell in laid]
+        assert [cell.source.replace("](../diagrams/", "](diagrams/") for cell in course] == [
+            cell.source for cell in laid
+        ]
         first = next(i for i, cell in enumerate(laid) if re.search(r"^predict\((?s:.*)^    ___,$", cell.source, re.M))
         assert laid[:first] == course[:first]
         assert any(cell.get("outputs") for cell in course[first:])

@@ -41,6 +41,8 @@ SOLUTIONS = "solutions"
 
 _JUPYTER = Path(__file__).parent / "jupyter"
 _CHECK = re.compile(r"^\w+\.check\((\w+)\)", re.MULTILINE)
+_PICTURE = re.compile(rb"\]\(\.\./((?:\.\./)?diagrams/)")
+"""A link to a picture, which lies beside the course and in the desk."""
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 _MOST_BYTES = 64 << 20
 """No file of the course is larger: a larger one is the learner's."""
@@ -53,8 +55,7 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     _make_directory(desk)
     laid = _read_laid(desk)
     copied = []
-    for source in _files(course):
-        name = source.relative_to(course).as_posix()
+    for name, source in {**_named(_files(course), course), **_named(_pictures(course), course.parent)}.items():
         target = desk / name
         if not _leads_to(target, desk):
             continue
@@ -151,6 +152,15 @@ def lab_environment() -> dict[str, str]:
 def _files(course: Path) -> list[Path]:
     found = (path for path in sorted(course.rglob("*")) if path.is_file())
     return [path for path in found if not _SKIPPED.intersection(path.relative_to(course).parts)]
+
+
+def _pictures(course: Path) -> list[Path]:
+    """The drawn diagrams beside the course, to which its texts lead."""
+    return sorted((course.parent / "diagrams").rglob("*.svg"))
+
+
+def _named(files: list[Path], top: Path) -> dict[str, Path]:
+    return {path.relative_to(top).as_posix(): path for path in files}
 
 
 class _Laid(NamedTuple):
@@ -261,9 +271,15 @@ def _as_notebook(notebook: dict[str, Any]) -> bytes:
 
 
 def _to_lay(source: Path) -> bytes:
-    """The bytes of a file of the course as they are laid out: of a lesson, without what answers an open prediction."""
+    """The bytes of a file of the course as they are laid out: of a lesson, without what answers an open prediction.
+
+    Links to pictures lead into the desk, because JupyterLab shows nothing that lies above its root.
+    """
     data = source.read_bytes()
-    if source.suffix != ".ipynb" or source.parent.name == SOLUTIONS:
+    if source.suffix != ".ipynb":
+        return data
+    data = _PICTURE.sub(rb"](\1", data)
+    if source.parent.name == SOLUTIONS:
         return data
     try:
         notebook = json.loads(data)
