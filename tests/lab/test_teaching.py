@@ -12,6 +12,7 @@ from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
 from minikafka.lab.lesson_folders import REBUILD, lesson_named
+from minikafka.lab.site.texts import pages_of_texts
 from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.teaching import answers_page, cards, invariants
 from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
@@ -117,6 +118,12 @@ def test_every_lesson_has_its_card_on_the_page_of_cards():
     headings = re.findall(r"^## (\d\d) ", page, re.MULTILINE)
     assert headings == [lesson.stem[:2] for lesson in LESSONS] and CARD not in page
     assert cards.printed_cards().count("<img ") == cards.printed_cards().count("<table>") == len(LESSONS)
+
+
+def test_the_site_draws_the_pictures_of_the_cards():
+    [page] = [page for page in pages_of_texts() if page.source == "teaching/cards.md"]
+    assert page.body.count("<svg") == len(LESSONS) and "<img" not in page.body
+    assert page.body.count('<div class="output scroll">') == len(LESSONS)
 
 
 def test_a_lesson_without_a_card_is_told(tmp_path):

@@ -25,7 +25,7 @@ from minikafka.witness.spoken import language, say
 _CELL_CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>(?:(?!<td>).)*</td>)", re.DOTALL)
 _BREAKS = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 """Where a name in a narrow column of a table may be broken."""
-_DIAGRAM = re.compile(r'<img src="[./]+/diagrams/(?:\w+/)?(\w+)\.svg"[^>]*>')
+_DIAGRAM = re.compile(r'<p><img src="[./]+/diagrams/(?:\w+/)?(\w+)\.svg"[^>]*></p>')
 """A picture of the course in a text. The site has no such files, so the page itself gets the drawing."""
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>(\s*<th[^>]*></th>)+\s*</tr>\s*</thead>\s*")
 _EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
@@ -191,7 +191,7 @@ class _Maker:
         html = self._markdown.renderer.render(tokens, self._markdown.options, {})
         html = _CELL_CODE.sub(lambda code: _BREAKS.sub("<wbr>", code[0]), html)
         html = _EMPTY_HEADER.sub(r"<td\1></td>", _EMPTY_HEAD.sub("", html))
-        html = _DIAGRAM.sub(lambda picture: diagram(picture[1]).svg, html)
+        html = _DIAGRAM.sub(lambda picture: _shown(drawing.page(diagram(picture[1]).svg)), html)
         html = html.replace("<table>", '<div class="scroll"><table>')
         self._parts.append(html.replace("</table>", "</table></div>"))
 
@@ -251,10 +251,13 @@ def _output(output: Any) -> Iterator[str]:
     elif output.output_type == "error":
         yield _pre(f"{output.ename}: {output.evalue}")
     elif "text/html" in output.get("data", {}):
-        html = drawing.without_style(output.data["text/html"])
-        yield f'<div class="output scroll">{html}</div>'
+        yield _shown(output.data["text/html"])
     elif output.get("data", {}).get("text/plain"):
         yield _pre(output.data["text/plain"])
+
+
+def _shown(html: str) -> str:
+    return f'<div class="output scroll">{drawing.without_style(html)}</div>'
 
 
 def _pre(words: str) -> str:
