@@ -572,7 +572,7 @@ print(found.first_difference)
 # | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
 # | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so |
 # | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
-# | `.txnindex` | no | after a clean stop `read_committed` consumers get records of an aborted transaction |
+# | `.txnindex` | no | after a clean stop, and below the recovery point after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
 # | `leader-epoch-checkpoint` | no | after a clean stop this replica cannot say where an epoch ended |
 # | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
 # | `.log` | no | its records are gone |

@@ -652,7 +652,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
 # - A high watermark tells what is committed. It does not tell whose records these are: an epoch does.
-# - A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. Silence alone does not put it out.
+# - A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
 # - Every member of the ISR holds what was acknowledged with `acks=all`. So a leader that is elected from the ISR has it.
 # - An unclean election may lose acknowledged records.
 #
