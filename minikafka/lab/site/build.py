@@ -28,6 +28,8 @@ _HERE = Path(__file__).parent
 _LINK = re.compile(r'<a href="(?!https?:|#)([^"#]+)(#[^"]*)?">(.*?)</a>', re.DOTALL)
 _MINUTES_A_NOTEBOOK = 0.5
 """What a notebook takes to run, with Spark and Kafka's JVM, on two cores."""
+_WAYS = re.compile(r"<p><strong>How much time have you\?</strong></p>\s*<ul>.*?</ul>", re.DOTALL)
+"""What *Start here* says of ways through the course, for two hours, a day, a week."""
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
 
 
@@ -52,7 +54,7 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
     texts = pages_of_texts()
     names = {page.source: page.name for page in [*pages, *texts]}
     linked = [_with_links_to_pages(page, names) for page in [*pages, *texts]]
-    everything = [_start_page(pages, subtitles, texts), *linked]
+    everything = [_start_page(linked[: len(pages)], subtitles, texts), *linked]
     with replaced(folder, MARK) as new:
         for page in everything:
             order = [(other.name, other.title) for other in everything if other.folder == page.folder]
@@ -81,8 +83,9 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str], texts: Sequence
     listed = "".join(
         f'<li><a href="{text.name}.html">{escape(text.title)}</a></li>' for text in texts if is_listed(text)
     )
+    ways = next((found[0] for page in pages if not page.folder and (found := _WAYS.search(page.body))), "")
     body = (
-        f'<h1 id="start">{title}</h1><p>{escape(words)}</p><p>{how}</p><h2 id="lessons">Lessons</h2>'
+        f'<h1 id="start">{title}</h1><p>{escape(words)}</p><p>{how}</p>{ways}<h2 id="lessons">Lessons</h2>'
         f'<ol class="lessons">{rows}</ol>{translated}<h2 id="documentation">Documentation</h2><ul>{listed}</ul>'
     )
     headings = Heading(2, "Lessons", "lessons"), Heading(2, "Documentation", "documentation")

@@ -54,7 +54,7 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 #
 # **How much time have you?**
 #
-# - *Two hours:* parts 2, 3 and 5 of this page, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Stop there with profit: you know which records are safe, and what `acks` waits for.
+# - *Two hours:* parts 2, 3 and 5 of *Start here*, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Stop there with profit: you know which records are safe, and what `acks` waits for.
 # - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04-append.ipynb) and [Read](06-read.ipynb).
 # - *A week:* all lessons, by the door *Read*. *The whole:* with every function and every rung.
 

@@ -395,3 +395,12 @@ def test_slides_fit_the_screen_and_go_on_by_keyboard(chromium, tmp_path):
             assert found.violations_count == 0, found.generate_report()
     assert failures == []
     page.close()
+
+
+def test_the_start_page_has_the_ways_for_who_has_little_time(tmp_path):
+    start = nbformat.read(COURSE / "00-start-here.ipynb", as_version=4)
+    others = [page_of_markdown(name, f"# {name}", f"notebooks/{name}.ipynb") for name in ("03-high-watermark",)]
+    write_site(tmp_path / "site", [page_of("00-start-here", start), *others], ["A", "B"])
+    index = (tmp_path / "site/index.html").read_text(encoding="utf-8")
+    ways = index.partition("How much time have you?")[2].partition("</ul>")[0]
+    assert "Two hours" in ways and 'href="03-high-watermark.html"' in ways and ".ipynb" not in ways
