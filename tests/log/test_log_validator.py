@@ -124,7 +124,8 @@ class Case:
             if not hasattr(error, "java_class"):
                 raise
             return describe(error)
-        records = kafka.bytes_of(result.validatedRecords())[: result.validatedRecords().sizeInBytes()]
+        validated = result.validatedRecords()
+        records = bytes(validated.buffer().array())[: validated.sizeInBytes()]
         return (
             counter.getClass().getField("value").get(counter),
             result.maxTimestampMs(),
