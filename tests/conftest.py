@@ -44,7 +44,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--patience", type=float, default=240, help="seconds until the JVMs of a test that hangs are killed"
     )
-    parser.addoption("--worlds", type=int, default=12, help="how many worlds of each life a power cut leaves")
+    parser.addoption(
+        "--disk-states", type=int, default=12, help="how many disk states of each scenario a power cut leaves"
+    )
     parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
 
 

@@ -93,7 +93,7 @@ def as_it_is(log_dir: Path) -> None:
 STATES: dict[str, Callable[[Path], None]] = {"clean": as_it_is, "torn": torn, "no index": without_an_index}
 
 
-def world(directory: Path) -> dict[str, bytes]:
+def disk_state(directory: Path) -> dict[str, bytes]:
     """The files below the directory, except a lock's."""
     found = (path for path in sorted(directory.rglob("*")) if path.is_file() and path.name != ".lock")
     return {str(path.relative_to(directory)): path.read_bytes() for path in found}
@@ -160,8 +160,8 @@ def run(place: Path, command: list[str], signal_at: tuple[int, int] | None = Non
 
 @pytest.fixture
 def most(request) -> int:
-    """At how many changes each command is killed; all of them for a large `--worlds`."""
-    return request.config.getoption("--worlds")
+    """At how many changes each command is killed; all of them for a large `--disk-states`."""
+    return request.config.getoption("--disk-states")
 
 
 @pytest.fixture
@@ -193,10 +193,10 @@ def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str
     place = fresh()
     code, changes, had_begun = run(place, command)
     assert code == 0 and changes > 5 and had_begun
-    once = world(place)
+    once = disk_state(place)
     assert not list(place.rglob(f"*{UNDO}*"))
     assert run(place, command).code == 0
-    return once, world(place), changes
+    return once, disk_state(place), changes
 
 
 @pytest.mark.slow
@@ -209,7 +209,7 @@ def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
     for number in some_of(changes, most, seed):
         place = fresh()
-        before = world(place)
+        before = disk_state(place)
         killed = run(place, COMMANDS[command], (number, signal.SIGKILL))
         assert killed.code == -signal.SIGKILL
         left, can_be_undone = without_undo(place), (place / UNDO).exists()
@@ -220,7 +220,7 @@ def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
             assert left == expected, number
         had_ended = killed.had_begun and (not can_be_undone or (MARK in left and is_done))
         assert run(place, COMMANDS[command]).code == 0
-        assert world(place) == (twice if had_ended else expected), number
+        assert disk_state(place) == (twice if had_ended else expected), number
         shutil.rmtree(place)
 
 
@@ -238,7 +238,7 @@ def as_a_start_takes_it(left: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def without_undo(place: Path) -> dict[str, bytes]:
-    return {name: content for name, content in world(place).items() if UNDO not in name}
+    return {name: content for name, content in disk_state(place).items() if UNDO not in name}
 
 
 @pytest.mark.slow
@@ -248,14 +248,14 @@ def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be
     tmp_path, log_dir, command, number, most, seed
 ):
     fresh = case(tmp_path, log_dir, "clean")
-    before = world(fresh())
+    before = disk_state(fresh())
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
     for at in some_of(changes, most, seed):
         place = fresh()
         assert run(place, COMMANDS[command], (at, number)).code == 128 + number, at
         assert without_undo(place) in (before, expected), at
         assert run(place, COMMANDS[command]).code == 0
-        assert world(place) in (expected, twice), at
+        assert disk_state(place) in (expected, twice), at
         shutil.rmtree(place)
 
 
@@ -276,7 +276,7 @@ def test_a_kill_while_another_one_is_undone(tmp_path, log_dir, command):
                 os.link(kept.parents[1] / kept.name, kept)
         assert run(place, COMMANDS[command], (number, signal.SIGKILL)).code == -signal.SIGKILL
         assert run(place, COMMANDS[command]).code == 0
-        assert world(place) == expected, number
+        assert disk_state(place) == expected, number
         shutil.rmtree(place)
 
 
@@ -336,7 +336,7 @@ def test_a_run_that_is_done_and_cannot_clear_up_says_so(tmp_path, log_dir, monke
         f"Warning: the run in {place} is done, and could not remove what it kept (IOException: Operation not permitted:"
         f" {place / left}): remove {place / left}{', or the next run may undo this one' if left == UNDO else ''}\n",
     )
-    assert without_undo(place) == world(undisturbed)
+    assert without_undo(place) == disk_state(undisturbed)
 
 
 def test_what_was_appended_after_an_interruption_stays(tmp_path, log_dir):
@@ -410,10 +410,10 @@ def test_what_a_power_failure_has_damaged_is_not_put_back(tmp_path, log_dir):
 def test_a_file_that_no_run_has_written_is_refused(tmp_path, log_dir, text):
     place = case(tmp_path, log_dir, "clean")()
     (place / UNDO).write_bytes(text)
-    before = world(place)
+    before = disk_state(place)
     result = rerun(place, "recover")
     assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / UNDO} is not what")
-    assert world(place) == before
+    assert disk_state(place) == before
 
 
 def test_names_that_lead_out_of_the_directory_are_refused(tmp_path, log_dir):

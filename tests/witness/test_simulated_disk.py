@@ -16,14 +16,14 @@ def log_dir(tmp_path):
     return tmp_path
 
 
-def left_after(log_dir, act, **cut):
-    """All worlds that a power cut may leave after `act`, as far as 200 draws find them."""
+def left_after(log_dir, step, **cut):
+    """All disk states that a power cut may leave after `step`, as far as 200 draws find them."""
     disk = SimulatedDisk(log_dir)
     with file_ops.observe(disk.effect):
-        act(log_dir / "topic-0")
-    worlds = [disk.cut(random.Random(seed), **cut) for seed in range(200)]
-    assert disk.synced() in worlds
-    return worlds
+        step(log_dir / "topic-0")
+    disk_states = [disk.cut(random.Random(seed), **cut) for seed in range(200)]
+    assert disk.synced() in disk_states
+    return disk_states
 
 
 def write(path, data, *, sync):
@@ -38,35 +38,35 @@ def test_what_was_there_stays(log_dir):
 
 
 def test_a_synced_file_may_have_no_name(log_dir):
-    worlds = left_after(log_dir, lambda directory: write(directory / "new", b"new", sync=True), in_order=True)
-    assert {world.get("topic-0/new") for world in worlds} == {None, b"new"}
+    disk_states = left_after(log_dir, lambda directory: write(directory / "new", b"new", sync=True), in_order=True)
+    assert {disk_state.get("topic-0/new") for disk_state in disk_states} == {None, b"new"}
 
 
 def test_a_synced_name_may_have_no_bytes(log_dir):
-    def act(directory):
+    def step(directory):
         write(directory / "new", b"new", sync=False)
         file_ops.flush_dir(directory)
 
-    left = {world["topic-0/new"] for world in left_after(log_dir, act, in_order=False)}
+    left = {disk_state["topic-0/new"] for disk_state in left_after(log_dir, step, in_order=False)}
     assert left == {b"", b"n", b"ne", b"new", bytes(3)}
 
 
 def test_a_rename_has_both_halves_or_none(log_dir):
-    def act(directory):
+    def step(directory):
         file_ops.rename(directory / "old", directory / "old.deleted")
         file_ops.delete_if_exists(directory / "old.deleted")
 
-    worlds = left_after(log_dir, act, in_order=True)
-    assert {tuple(world) for world in worlds} == {("topic-0/old",), ("topic-0/old.deleted",), ()}
+    disk_states = left_after(log_dir, step, in_order=True)
+    assert {tuple(disk_state) for disk_state in disk_states} == {("topic-0/old",), ("topic-0/old.deleted",), ()}
 
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_later_name_is_there_without_an_earlier_one_in_no_order_only(log_dir, in_order):
-    def act(directory):
+    def step(directory):
         write(directory / "a", b"", sync=True)
         write(directory / "b", b"", sync=True)
 
-    left = {frozenset(world) - {"topic-0/old"} for world in left_after(log_dir, act, in_order=in_order)}
+    left = {frozenset(disk_state) - {"topic-0/old"} for disk_state in left_after(log_dir, step, in_order=in_order)}
     both = frozenset(("topic-0/a", "topic-0/b"))
     assert left >= {frozenset(), frozenset(["topic-0/a"]), both}
     assert (frozenset(["topic-0/b"]) in left) != in_order

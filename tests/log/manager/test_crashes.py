@@ -1,4 +1,4 @@
-"""The world stops after each single effect of what the manager does; both managers start on what is left, and agree.
+"""The manager stops after each single effect of what it does; both managers start on what is left, and agree.
 
 Two ways to stop: the process is killed (all that was written is there), or the power fails (bytes and names that were
 never forced down to the device are gone).
@@ -8,14 +8,14 @@ import pytest
 
 from minikafka.common import file_ops
 from minikafka.common.topic_partition import TopicPartition
+from tests.slow.crash.disk_states import look, put
 from tests.slow.crash.simulated_disk import SimulatedDisk
-from tests.slow.crash.stopped_worlds import look, put
 
 P = [TopicPartition("topic", number) for number in range(3)]
 SEGMENTS = ["[4x100 pid=7 epoch=0 seq=0]", *["[4x100]"] * 3]
 
 
-def live(one):
+def two_log_dirs(one):
     """Two log directories with three logs, flushed and checkpointed in part."""
     one.start()
     for partition in P:
@@ -44,7 +44,7 @@ def truncate(one):
     one.manager.truncate_fully_and_start_at(P[1], 5)
 
 
-LIVES = {
+CASES = {
     "shutdown": (lambda one: None, lambda one: one.stop()),
     "a start after a clean stop": (lambda one: one.stop(), lambda one: one.start()),
     "a start after a kill": (lambda one: one.kill(), lambda one: one.start()),
@@ -59,23 +59,23 @@ LIVES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("life", LIVES)
-def test_both_start_on_what_a_stopped_world_leaves(two_live_managers, life):
-    before, act = LIVES[life]
-    living = two_live_managers("a", "b").minikafka
+@pytest.mark.parametrize("case", CASES)
+def test_both_start_on_what_is_left_when_one_stops(two_live_managers, case):
+    before, step = CASES[case]
+    stopped = two_live_managers("a", "b").minikafka
     if before is None:
-        living.directory.mkdir(parents=True)
+        stopped.directory.mkdir(parents=True)
     else:
-        live(living)
-        before(living)
-    worlds = stopped_worlds(living, act)
-    living.kill()
-    assert len(worlds) > 3
+        two_log_dirs(stopped)
+        before(stopped)
+    disk_states = disk_states_of(stopped, step)
+    stopped.kill()
+    assert len(disk_states) > 3
     managers = two_live_managers("a", "b")
-    for when, world in worlds:
-        managers.change(lambda directory: put(world, directory))
+    for when, disk_state in disk_states:
+        managers.change(lambda directory: put(disk_state, directory))
         for one in managers.both:
-            one.time.set_current_time_ms(max(living.time.milliseconds(), one.time.milliseconds()))
+            one.time.set_current_time_ms(max(stopped.time.milliseconds(), one.time.milliseconds()))
         try:
             start_wait_and_stop(managers)
         except AssertionError as difference:
@@ -102,16 +102,16 @@ def refusal(one):
     return None
 
 
-def stopped_worlds(one, act):
-    """(when, files of the log directories) after each effect of `act`, and as a power cut there would leave them."""
-    worlds, seen = [], set()
+def disk_states_of(one, step):
+    """(when, files of the log directories) after each effect of `step`, and as a power cut there would leave them."""
+    disk_states, seen = [], set()
     disk = SimulatedDisk(one.directory)
 
-    def note(when, world):
-        key = hash(tuple(sorted(world.items())))
+    def note(when, disk_state):
+        key = hash(tuple(sorted(disk_state.items())))
         if key not in seen:
             seen.add(key)
-            worlds.append((when, world))
+            disk_states.append((when, disk_state))
 
     def after(operation, path):
         if one.directory in path.parents:
@@ -121,5 +121,5 @@ def stopped_worlds(one, act):
             note(f"by a power cut after {operation} of {name}", disk.synced())
 
     with file_ops.observe(after):
-        act(one)
-    return worlds
+        step(one)
+    return disk_states

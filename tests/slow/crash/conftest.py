@@ -1,4 +1,4 @@
-"""How many worlds the tests of power cuts open."""
+"""How many disk states the tests of power cuts open."""
 
 from typing import NamedTuple
 
@@ -6,13 +6,13 @@ import pytest
 
 
 class Cuts(NamedTuple):
-    """How many worlds of each life are opened, and the seed that they are drawn from."""
+    """How many disk states of each scenario are opened, and the seed that they are drawn from."""
 
-    worlds: int
+    disk_states: int
     seed: int
 
 
 @pytest.fixture
 def cuts(request) -> Cuts:
     """What was asked for on the command line."""
-    return Cuts(request.config.getoption("--worlds"), request.config.getoption("--seed") or 1)
+    return Cuts(request.config.getoption("--disk-states"), request.config.getoption("--seed") or 1)

@@ -31,7 +31,7 @@ _ZEROS = re.compile(r"\b0{1,19}(?=\d+\.)")
 
 @dataclass
 class Scenario:
-    """A few lines done to a log with `config` (`tests.slow.crash.acts.perform`), each with its effects."""
+    """A few lines done to a log with `config` (`tests.slow.crash.steps.perform`), each with its effects."""
 
     name: str
     config: dict[str, str] = field(default_factory=dict)

@@ -16,8 +16,8 @@ from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.run import Runner
 from minikafka.witness.log.workload import Workload
-from tests.slow.crash.acts import perform
 from tests.slow.crash.disk_effects import Scenario, add_effect, listed, read_scenarios, relative
+from tests.slow.crash.steps import perform
 
 FILE = Path(__file__).with_name("kafka_syncs.txt")
 CALLS = "open,openat,mkdir,rename,unlink,rmdir,ftruncate,write,pwrite64,writev,fsync,fdatasync,msync,mmap,munmap"

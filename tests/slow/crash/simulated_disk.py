@@ -149,10 +149,13 @@ def _on_device(path: Path) -> _Directory:
 
 
 def _synced(directory: _Directory, prefix: str) -> dict[str, bytes]:
-    world = {}
+    disk_state = {}
     for name, node in directory.synced.items():
-        world |= _synced(node, f"{prefix}{name}/") if isinstance(node, _Directory) else {prefix + name: node.synced}
-    return world
+        if isinstance(node, _Directory):
+            disk_state |= _synced(node, f"{prefix}{name}/")
+        else:
+            disk_state[prefix + name] = node.synced
+    return disk_state
 
 
 def _change(names: dict, kind: str, name: str, node: _File | _Directory, to: str = "") -> None:
@@ -166,13 +169,13 @@ def _change(names: dict, kind: str, name: str, node: _File | _Directory, to: str
 
 
 def _left(directory: _Directory, prefix: str, rng: random.Random, in_order: bool) -> dict[str, bytes]:
-    world = {}
+    disk_state = {}
     for name, node in _names_left(directory, rng, in_order).items():
         if isinstance(node, _Directory):
-            world |= _left(node, f"{prefix}{name}/", rng, in_order)
+            disk_state |= _left(node, f"{prefix}{name}/", rng, in_order)
         else:
-            world[prefix + name] = _bytes_left(node, rng)
-    return world
+            disk_state[prefix + name] = _bytes_left(node, rng)
+    return disk_state
 
 
 def _names_left(directory: _Directory, rng: random.Random, in_order: bool) -> dict:

@@ -1,4 +1,4 @@
-"""The world stops after each single effect on disk; minikafka and Apache Kafka open what is left, and end equal.
+"""Work stops after each single effect on disk; minikafka and Apache Kafka open what is left, and end equal.
 
 Three ways to stop: the process is killed (all that was written is there), within a write (its first bytes are there),
 or the power fails (bytes and names that were never forced down to the device are gone, all of them; test_power_cuts.py
@@ -13,9 +13,9 @@ import pytest
 from minikafka.common import file_ops
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
-from tests.slow.crash.acts import perform
+from tests.slow.crash.disk_states import batches, known_of, latest_values, look, open_both, put
 from tests.slow.crash.simulated_disk import SimulatedDisk
-from tests.slow.crash.stopped_worlds import batches, known_of, latest_values, look, open_both, put
+from tests.slow.crash.steps import perform
 
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_CRASH", "1"))
 CONFIG = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200, "retention.ms": -1}
@@ -24,15 +24,15 @@ CONFIG = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.i
 pytestmark = pytest.mark.usefixtures("silent")
 
 
-# What happens while the world may stop: functions of the runner.
+# What is done while work may stop: functions of the runner.
 
 
 def do(*lines):
-    def act(runner):
+    def step(runner):
         for line in lines:
             perform(runner, line)
 
-    return act
+    return step
 
 
 def crash_within_a_cleaning(when):
@@ -53,7 +53,7 @@ def crash_within_a_cleaning(when):
     return prepare
 
 
-def some_life(runner):
+def some_segments(runner):
     """Segments with producers, an aborted and an open transaction, epochs; flushed, and checkpointed halfway."""
     do(
         "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=0]",
@@ -68,7 +68,7 @@ def some_life(runner):
     )(runner)
 
 
-def life_with_keys(runner):
+def segments_with_keys(runner):
     """Segments with keys, tombstones, two compression codecs, aborted and committed records; all of it flushed."""
     do(
         "append_as_leader leader_epoch=1 [3x30 keys=4 pid=7 epoch=0 seq=0]",
@@ -115,84 +115,84 @@ MORE_KEYS = do(
     "write_checkpoints",
 )
 
-LIVES = {
-    "append and roll": (some_life, APPEND_AND_ROLL, {}),
-    "append and roll, preallocated": (some_life, APPEND_AND_ROLL, {"preallocate": True}),
-    "every batch flushed": (some_life, do("append_as_leader [3x60]", "append_as_leader [3x90]"), {"flush.messages": 1}),
-    "retention": (some_life, do("maybe_increment_log_start_offset 7", "write_checkpoints", "delete_old_segments", "tick 60000", "write_checkpoints"), {}),
-    "retention of everything": (some_life, do("maybe_increment_log_start_offset leo", "delete_old_segments", "write_checkpoints", "tick 60000"), {}),
-    "truncation": (some_life, do("truncate_to 8", "write_checkpoints", "tick 60000", "append_as_follower leader_epoch=3 [3x60 leader_epoch=3]"), {}),
-    "full truncation": (some_life, do("truncate_fully_and_start_at 40", "write_checkpoints", "tick 60000", "append_as_leader leader_epoch=3 [3x60]"), {}),
-    "clean stop and start": (some_life, do("stop_cleanly", "start_after_clean_stop", "tick 0"), {}),
-    "flush and checkpoint": (some_life, do("assign_epoch_start_offset 9", "take_producer_snapshot", "flush force_flush_active_segment=true", "write_checkpoints", "write_checkpoints"), {}),
-    "recovery": (some_life, RECOVER, {}),
-    "recovery of a torn log": ((some_life, do("tear")), RECOVER, {}),
-    "recovery after recovery": (some_life, do("reopen clean=false", "truncate_to 12", "write_checkpoints", "reopen clean=false", "reopen clean=false"), {}),
-    "cleaning": (life_with_keys, CLEAN, COMPACTED),
-    "cleaning, preallocated": (life_with_keys, CLEAN, {**COMPACTED, "preallocate": True}),
-    "cleaning with a map for two keys": (life_with_keys, CLEAN, {**COMPACTED, "log.cleaner.dedupe.buffer.size": 72}),
-    "cleaning what was clean": ((life_with_keys, CLEAN, MORE_KEYS), CLEAN, COMPACTED),
-    "cleaning and deleting": ((life_with_keys, do("maybe_increment_log_start_offset 12", "write_checkpoints")), CLEAN, COMPACTED),
-    "cleaning after a crash": ((life_with_keys, crash_within_a_cleaning(lambda kinds: ".cleaned" in kinds), LOADED), CLEAN, COMPACTED),
-    "recovery with cleaned files": ((life_with_keys, crash_within_a_cleaning(lambda kinds: {".cleaned", ".swap"} <= kinds)), RECOVER, COMPACTED),
-    "recovery with swap files": ((life_with_keys, crash_within_a_cleaning(lambda kinds: ".deleted" in kinds)), RECOVER, COMPACTED),
+CASES = {
+    "append and roll": (some_segments, APPEND_AND_ROLL, {}),
+    "append and roll, preallocated": (some_segments, APPEND_AND_ROLL, {"preallocate": True}),
+    "every batch flushed": (some_segments, do("append_as_leader [3x60]", "append_as_leader [3x90]"), {"flush.messages": 1}),
+    "retention": (some_segments, do("maybe_increment_log_start_offset 7", "write_checkpoints", "delete_old_segments", "tick 60000", "write_checkpoints"), {}),
+    "retention of everything": (some_segments, do("maybe_increment_log_start_offset leo", "delete_old_segments", "write_checkpoints", "tick 60000"), {}),
+    "truncation": (some_segments, do("truncate_to 8", "write_checkpoints", "tick 60000", "append_as_follower leader_epoch=3 [3x60 leader_epoch=3]"), {}),
+    "full truncation": (some_segments, do("truncate_fully_and_start_at 40", "write_checkpoints", "tick 60000", "append_as_leader leader_epoch=3 [3x60]"), {}),
+    "clean stop and start": (some_segments, do("stop_cleanly", "start_after_clean_stop", "tick 0"), {}),
+    "flush and checkpoint": (some_segments, do("assign_epoch_start_offset 9", "take_producer_snapshot", "flush force_flush_active_segment=true", "write_checkpoints", "write_checkpoints"), {}),
+    "recovery": (some_segments, RECOVER, {}),
+    "recovery of a torn log": ((some_segments, do("tear")), RECOVER, {}),
+    "recovery after recovery": (some_segments, do("reopen clean=false", "truncate_to 12", "write_checkpoints", "reopen clean=false", "reopen clean=false"), {}),
+    "cleaning": (segments_with_keys, CLEAN, COMPACTED),
+    "cleaning, preallocated": (segments_with_keys, CLEAN, {**COMPACTED, "preallocate": True}),
+    "cleaning with a map for two keys": (segments_with_keys, CLEAN, {**COMPACTED, "log.cleaner.dedupe.buffer.size": 72}),
+    "cleaning what was clean": ((segments_with_keys, CLEAN, MORE_KEYS), CLEAN, COMPACTED),
+    "cleaning and deleting": ((segments_with_keys, do("maybe_increment_log_start_offset 12", "write_checkpoints")), CLEAN, COMPACTED),
+    "cleaning after a crash": ((segments_with_keys, crash_within_a_cleaning(lambda kinds: ".cleaned" in kinds), LOADED), CLEAN, COMPACTED),
+    "recovery with cleaned files": ((segments_with_keys, crash_within_a_cleaning(lambda kinds: {".cleaned", ".swap"} <= kinds)), RECOVER, COMPACTED),
+    "recovery with swap files": ((segments_with_keys, crash_within_a_cleaning(lambda kinds: ".deleted" in kinds)), RECOVER, COMPACTED),
     "splitting a segment": (do("overflow"), do("reopen clean=true", "tick 60000"), {}),
     "splitting in recovery": (do("overflow"), RECOVER, {}),
     "a new partition": (do("vanish"), do("reopen clean=true", "tick 0", "append_as_leader leader_epoch=1 [3x30]"), {}),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LIVES)
+@pytest.mark.parametrize("name", CASES)
 def test_whatever_is_left_is_opened_equally(kafka, two_live_logs, name):
-    before, act, config = LIVES[name]
+    before, step, config = CASES[name]
     logs = two_live_logs()
-    living = live_until(before, logs, config)
-    stopped = StoppedWorlds(living)
-    stopped.live(act)
-    assert len(stopped.worlds) > 10
+    runner = prepared_runner(before, logs, config)
+    stopped = DiskStates(runner)
+    stopped.do(step)
+    assert len(stopped.disk_states) > 10
     stopped.open_all(kafka, logs)
 
 
 @pytest.mark.parametrize("name", ["append and roll", "truncation", "cleaning", "splitting a segment"])
 def test_a_recovery_that_stops_is_recovered(kafka, two_live_logs, name):
-    """The world stops in some of the lives' worlds again, while minikafka recovers."""
-    before, act, config = LIVES[name]
+    """In some of the disk states work stops again, while minikafka recovers."""
+    before, step, config = CASES[name]
     logs = two_live_logs()
-    living = live_until(before, logs, config)
-    stopped = StoppedWorlds(living)
-    stopped.live(act)
-    living.let_go()
-    for when, world, _ in stopped.worlds[:: -(-len(stopped.worlds) // (5 * THOROUGHNESS))]:
-        put(world, living.directory.parent)
-        known, _ = known_of(kafka, living.directory.parent)
-        living.checkpoints = known
-        again = StoppedWorlds(living, when, stopped.values)
-        again.live(RECOVER)
+    runner = prepared_runner(before, logs, config)
+    stopped = DiskStates(runner)
+    stopped.do(step)
+    runner.let_go()
+    for when, disk_state, _ in stopped.disk_states[:: -(-len(stopped.disk_states) // (5 * THOROUGHNESS))]:
+        put(disk_state, runner.directory.parent)
+        known, _ = known_of(kafka, runner.directory.parent)
+        runner.checkpoints = known
+        again = DiskStates(runner, when, stopped.values)
+        again.do(RECOVER)
         again.open_all(kafka, logs)
 
 
-def live_until(before, logs, config):
+def prepared_runner(before, logs, config):
     """A runner of minikafka's log in a directory beside those of `logs`, prepared by `before`."""
-    living = Runner(
-        minikafka_log, logs.directories[0].parents[1] / "living" / "topic-0", Workload(config={**CONFIG, **config})
+    runner = Runner(
+        minikafka_log, logs.directories[0].parents[1] / "before" / "topic-0", Workload(config={**CONFIG, **config})
     )
     for prepare in before if isinstance(before, tuple) else (before,):
-        prepare(living)
-    return living
+        prepare(runner)
+    return runner
 
 
-class StoppedWorlds:
-    """All that a log.dir may look like when the world stops during a life of the runner's log, no two alike.
+class DiskStates:
+    """All that a log.dir may look like when work on the runner's log stops, no two alike.
 
-    `worlds`: (when, {relative path: content}, the batches below the recovery point at that moment). `values`: what must
-    be there of each key of a compacted log, in all of them (None: what is there when the life begins).
+    `disk_states`: (when, {relative path: content}, the batches below the recovery point at that moment). `values`: what
+    must be there of each key of a compacted log, in all of them (None: what is there at the beginning).
     """
 
     def __init__(self, runner: Runner, before: str = "", values: dict | None = None):
         self.runner = runner
         self.before = before
         self.log_dir = runner.directory.parent
-        self.worlds = []
+        self.disk_states = []
         self._seen = set()
         self._last = look(self.log_dir)
         self._disk = SimulatedDisk(self.log_dir)
@@ -202,19 +202,19 @@ class StoppedWorlds:
         if is_compacted(runner) and values is None:
             self.values = latest_values(batches(runner.directory))
 
-    def live(self, act) -> None:
-        """Let `act` happen to the runner, noting the world after each effect."""
+    def do(self, step) -> None:
+        """Do `step` with the runner, noting the disk state after each effect."""
         with file_ops.observe(self._after):
-            act(self.runner)
+            step(self.runner)
 
     def open_all(self, kafka, logs) -> None:
-        """Let the life end, and demand that each of its worlds is opened equally, with all that had been flushed."""
+        """Let the log go, and demand that each disk state is opened equally, with all that had been flushed."""
         kept = batches(self.runner.directory)
         now_ms = self.runner.time.milliseconds()
         self.runner.let_go()
         log_dir = logs.directories[0].parents[1] / "stopped"
-        for when, world, flushed in self.worlds:
-            put(world, log_dir)
+        for when, disk_state, flushed in self.disk_states:
+            put(disk_state, log_dir)
             try:
                 observation, opened = open_both(kafka, logs, log_dir, self.runner.config, now_ms)
             except AssertionError as difference:
@@ -241,11 +241,11 @@ class StoppedWorlds:
         self._note(f"by a power cut after {operation} of {name}", self._disk.synced())
         self._last = now
 
-    def _note(self, when: str, world: dict) -> None:
-        key = hash(tuple(sorted(world.items())))
+    def _note(self, when: str, disk_state: dict) -> None:
+        key = hash(tuple(sorted(disk_state.items())))
         if key not in self._seen:
             self._seen.add(key)
-            self.worlds.append((when, world, self._flushed))
+            self.disk_states.append((when, disk_state, self._flushed))
 
     def _note_flushed(self) -> None:
         log = self.runner.log
@@ -306,7 +306,7 @@ def test_every_write_goes_through_the_seam(tmp_path):
 
     seen.update(files())
     with file_ops.observe(note):
-        some_life(runner)
+        some_segments(runner)
         APPEND_AND_ROLL(runner)
         do("update_config cleanup.policy=compact min.cleanable.dirty.ratio=0", "clean", "tick 60000")(runner)
         do("truncate_to 20", "tick 60000", "reopen clean=false", "truncate_fully_and_start_at 5", "tick 60000")(runner)

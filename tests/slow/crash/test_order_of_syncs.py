@@ -8,8 +8,8 @@ import pytest
 
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
-from tests.slow.crash.acts import perform
 from tests.slow.crash.disk_effects import listed, noted_effects, read_scenarios
+from tests.slow.crash.steps import perform
 
 SCENARIOS = {
     scenario.name: scenario for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())

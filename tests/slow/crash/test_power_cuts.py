@@ -1,8 +1,8 @@
 """The power fails: bytes that were not flushed are lost, file by file, and names that were not synced are lost, too.
 
-The lives are the scenarios of kafka_syncs.txt and drawn workloads, lived by minikafka and by Apache Kafka. A drawn part
+What is done are the scenarios of kafka_syncs.txt and drawn workloads, by minikafka and by Apache Kafka. A drawn part
 of what was not synced is gone afterwards; what is left is opened by both engines, which must end equal: the same log,
-the same exceptions, the same files. `--worlds` says how many worlds of each life are opened, `--seed` which.
+the same exceptions, the same files. `--disk-states` says how many disk states of each are opened, `--seed` which.
 """
 
 import random
@@ -17,17 +17,17 @@ from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.differ import PROFILES, draw
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
-from tests.slow.crash.acts import perform
 from tests.slow.crash.disk_effects import noted_effects, read_scenarios
+from tests.slow.crash.disk_states import batches, look, open_both, put
 from tests.slow.crash.simulated_disk import SimulatedDisk
-from tests.slow.crash.stopped_worlds import batches, look, open_both, put
+from tests.slow.crash.steps import perform
 
 SCENARIOS = {
     scenario.name: scenario
     for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())
     if scenario.name != "meta.properties"  # it says when it was written, and nothing of a log
 }
-BY_HAND = ("vanish", "tear", "overflow", "swap", "litter")  # acts that lay out a world, all of it on the device
+BY_HAND = ("vanish", "tear", "overflow", "swap", "litter")  # steps that lay out files, all of them on the device
 
 
 pytestmark = pytest.mark.usefixtures("silent")
@@ -37,28 +37,28 @@ pytestmark = pytest.mark.usefixtures("silent")
 def test_what_a_power_cut_leaves_of_minikafka(kafka, two_live_logs, cuts, name):
     logs, scenario = two_live_logs(), SCENARIOS[name]
     runner = Runner(minikafka_log, home(logs) / "topic-0", Workload(config=scenario.config))
-    worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
+    power_cuts = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
     for line, _ in scenario.steps:
-        worlds.live(line)
-    worlds.open_some(kafka, logs, cuts.worlds)
+        power_cuts.do(line)
+    power_cuts.open_some(kafka, logs, cuts.disk_states)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_a_power_cut_leaves_of_kafka(kafka, two_live_logs, cuts, name):
     logs, scenario = two_live_logs(), SCENARIOS[name]
     runner = Runner(kafka_log(kafka), home(logs) / "topic-0", Workload(config=scenario.config))
-    worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
+    power_cuts = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
     for line, effects in scenario.steps:
-        worlds.live_with(line, effects)
+        power_cuts.do_with(line, effects)
     possible = killed_after_each_effect(scenario, home(logs).with_name("minikafkas") / "topic-0")
-    killed = [(when, world) for when, world, _ in worlds.worlds if when.startswith("killed")]
-    assert killed and not [when for when, world in killed if world not in possible]
-    worlds.open_some(kafka, logs, cuts.worlds)
+    killed = [(when, disk_state) for when, disk_state, _ in power_cuts.disk_states if when.startswith("killed")]
+    assert killed and not [when for when, disk_state in killed if disk_state not in possible]
+    power_cuts.open_some(kafka, logs, cuts.disk_states)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_live_logs, cuts, profile):
-    """Kafka lives it beside minikafka, whose effects tell what its disk was made sure of: theirs are the same."""
+def test_what_a_power_cut_leaves_of_a_drawn_workload(kafka, two_live_logs, cuts, profile):
+    """Kafka does the same beside minikafka, whose effects tell what its disk was made sure of: theirs are the same."""
     logs, workload = two_live_logs(), draw(profile, cuts.seed, 40)
     directories = home(logs) / "minikafka" / "topic-0", home(logs) / "kafka" / "topic-0"
     ours, theirs = (
@@ -67,9 +67,9 @@ def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_live_logs, cuts, pro
     )
     for operation in workload:
         line = "write_checkpoints" if operation.kind == "checkpoint" else str(operation)
-        theirs.live_with(line, ours.live(line))
-    ours.open_some(kafka, logs, cuts.worlds)
-    theirs.open_some(kafka, logs, cuts.worlds)
+        theirs.do_with(line, ours.do(line))
+    ours.open_some(kafka, logs, cuts.disk_states)
+    theirs.open_some(kafka, logs, cuts.disk_states)
 
 
 def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, two_live_logs):
@@ -99,34 +99,33 @@ def test_a_flush_that_was_due_before_a_truncation_makes_the_recovery_point_promi
 
 
 def killed_after_each_effect(scenario, directory):
-    """All worlds that minikafka leaves when it is killed in this life."""
+    """All disk states that minikafka leaves when it is killed during this scenario."""
     runner = Runner(minikafka_log, directory, Workload(config=scenario.config))
-    worlds = [look(directory.parent)]
+    disk_states = [look(directory.parent)]
     for line, _ in scenario.steps:
-        with file_ops.observe(lambda operation, path: worlds.append(look(directory.parent))):
+        with file_ops.observe(lambda operation, path: disk_states.append(look(directory.parent))):
             perform(runner, line)
-        worlds.append(look(directory.parent))
+        disk_states.append(look(directory.parent))
     runner.let_go()
-    return worlds
+    return disk_states
 
 
 def home(logs):
     """A log directory beside those of `logs`."""
-    return logs.directories[0].parents[1] / "living"
+    return logs.directories[0].parents[1] / "before"
 
 
 class PowerCuts:
-    """Worlds that the power's failing may leave during a life, drawn after each effect, no two alike.
+    """Disk states that a power cut may leave while steps are done, drawn after each effect, no two alike.
 
-    `worlds`: (when, world, batches that must survive). What is between the log start and the recovery point must, but
-    where Kafka keeps no promise either:
+    `disk_states`: (when, disk state, batches that must survive). What is between the log start and the recovery
+    point must, but where Kafka keeps no promise either:
 
     - The changes of names reach the device in no order.
     - A flush that was due before a truncation has raised the recovery point beyond the log's end: the next append lies
       below it.
     - A higher log start has raised the recovery point over records that were not flushed. They may be torn, and
-      recovery
-      from a checkpoint below deletes all that follows.
+      recovery from a checkpoint below deletes all that follows.
     - Segments are preallocated. A roll cuts a flushed one, but does not sync the cut; recovery does the same there.
 
     `may_fail`: the log may refuse an operation.
@@ -138,13 +137,13 @@ class PowerCuts:
         self.rng = rng
         self.log_dir = runner.directory.parent
         self.disk = SimulatedDisk(self.log_dir)
-        self.worlds = []
+        self.disk_states = []
         self._seen = set()
         self._flushed_range = None
         self._flushed = set()
         self._no_promise = runner.config.get("preallocate") == "true"
 
-    def live(self, line: str) -> list[str]:
+    def do(self, line: str) -> list[str]:
         """Let minikafka's log do `line`; the power may fail after each of its effects, which are returned."""
 
         def after(operation, path):
@@ -155,7 +154,7 @@ class PowerCuts:
             self._do(line)
         return effects
 
-    def live_with(self, line: str, effects: list[str]) -> None:
+    def do_with(self, line: str, effects: list[str]) -> None:
         """Let Kafka's log do `line`, which has these effects; the power may fail after the last of them.
 
         Within them it may be killed: whenever it asks for the time, its directory is looked at.
@@ -178,18 +177,18 @@ class PowerCuts:
         self._note(f"killed after {line}", look(self.log_dir), self._promised())
 
     def open_some(self, kafka, logs, most: int) -> None:
-        """Let the life end, open at most so many of its worlds with both engines, and demand that they end equal."""
+        """Let the log go, open at most `most` of the disk states with both engines, and demand that they end equal."""
         kept = batches(self.runner.directory)
         now_ms = self.runner.time.milliseconds()
         self.runner.let_go()
         stopped = home(logs).with_name("stopped")
-        for when, world, must_survive in self.rng.sample(self.worlds, min(most, len(self.worlds))):
-            put(world, stopped)
+        for when, disk_state, must_survive in self.rng.sample(self.disk_states, min(most, len(self.disk_states))):
+            put(disk_state, stopped)
             try:
                 observation, opened = open_both(kafka, logs, stopped, self.runner.config, now_ms)
             except AssertionError as difference:
                 raise AssertionError(f"{when}: {difference}") from None
-            # Some worlds Kafka does not open, as a segment without an index behind one that ends with zeros.
+            # Some disk states Kafka does not open, as a segment without an index behind one that ends with zeros.
             assert observation.error or must_survive & kept <= opened, f"{when}: flushed records are lost"
 
     def _do(self, line: str) -> None:
@@ -205,14 +204,14 @@ class PowerCuts:
     def _draw(self, when: str, times: int) -> None:
         for in_order in (True, False) * times:
             order = "in order" if in_order else "in no order"
-            world = self.disk.cut(self.rng, in_order=in_order)
-            self._note(f"power cut {when}, names {order}", world, self._promised() if in_order else set())
+            disk_state = self.disk.cut(self.rng, in_order=in_order)
+            self._note(f"power cut {when}, names {order}", disk_state, self._promised() if in_order else set())
 
-    def _note(self, when: str, world: dict[str, bytes], must_survive: set) -> None:
-        key = hash(tuple(sorted(world.items())))
+    def _note(self, when: str, disk_state: dict[str, bytes], must_survive: set) -> None:
+        key = hash(tuple(sorted(disk_state.items())))
         if key not in self._seen:
             self._seen.add(key)
-            self.worlds.append((when, world, must_survive))
+            self.disk_states.append((when, disk_state, must_survive))
 
     def _promised(self) -> set:
         """The batches between the log start and the recovery point."""

@@ -1,7 +1,7 @@
-"""What happens to a log, minikafka's or Kafka's, besides the operations of a workload.
+"""What is done to a log, minikafka's or Kafka's, besides the operations of a workload.
 
 A broker writes checkpoints and the marker of a clean shutdown, a partition is created and deleted, a crash leaves a
-torn file. Each act is one word of text, as an operation is one line, so that both fit into one list.
+torn file. Each of these steps is one word of text, as an operation is one line, so that both fit into one list.
 """
 
 import shutil
@@ -24,9 +24,9 @@ _BROKER_EPOCH = 3
 
 
 def perform(runner: Runner, line: str) -> None:
-    """Do to the runner's log what `line` says: one of `ACTS`, or an operation. Raises what the log raises."""
-    if line in ACTS:
-        ACTS[line](runner)
+    """Do to the runner's log what `line` says: one of `STEPS`, or an operation. Raises what the log raises."""
+    if line in STEPS:
+        STEPS[line](runner)
     else:
         runner.perform(parse_operation(line))
 
@@ -144,9 +144,9 @@ def write_meta_properties(runner: Runner) -> None:
         )
 
 
-ACTS = {
-    act.__name__: act
-    for act in (
+STEPS = {
+    step.__name__: step
+    for step in (
         write_checkpoints,
         stop_cleanly,
         start_after_clean_stop,

@@ -12,26 +12,26 @@ from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.observation import Observation
-from tests.slow.crash.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
+from tests.slow.crash.steps import LOG_STARTS, PARTITION, RECOVERY_POINTS
 from tests.two_logs import TwoLogs
 
-World = dict[str, bytes]
+DiskState = dict[str, bytes]
 """The files of a log directory by their path in it."""
 
 _CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."
 
 
-def look(log_dir: Path) -> World:
+def look(log_dir: Path) -> DiskState:
     """All files of a log directory as they are now."""
     paths = sorted(path for path in log_dir.rglob("*") if path.is_file())
     return {path.relative_to(log_dir).as_posix(): path.read_bytes() for path in paths}
 
 
-def put(world: World, directory: Path) -> None:
-    """Make `directory` look like that world."""
+def put(disk_state: DiskState, directory: Path) -> None:
+    """Make `directory` look like that disk state."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    for name, content in world.items():
+    for name, content in disk_state.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -72,7 +72,7 @@ def latest_values(batches: set[tuple[int, int, bytes]]) -> dict[bytes, bytes]:
 
 
 def open_both(kafka: KafkaJvm, logs: TwoLogs, log_dir: Path, config: dict, now_ms: int) -> tuple[Observation, set]:
-    """Open the world in `log_dir` with both engines, use both logs a little, and demand that they stay equal.
+    """Open the disk state in `log_dir` with both engines, use both logs a little, and demand that they stay equal.
 
     Returns what was observed of the load, and the batches that the log had then. Raises AssertionError for a
     difference.
