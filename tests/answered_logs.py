@@ -64,9 +64,9 @@ class AnsweredManagers(TwoLogManagers):
         self._new = [names, default_config, [*settings]]  # what is asked together with the first thing that is done
         self._state = {}
 
-    def do(self, act, *told):
-        ours = self._result(act, self.minikafka)
-        theirs = self._says(lambda _: self._result(act, self.kafka), *self._new, *map(_in_words, told))
+    def do(self, step, *told):
+        ours = self._result(step, self.minikafka)
+        theirs = self._says(lambda _: self._result(step, self.kafka), *self._new, *map(_in_words, told))
         self._new = []
         assert plain(ours) == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
         self.compare()

@@ -49,18 +49,18 @@ class TwoLogManagers:
     def call(self, method: str, *args, **kwargs):
         """Call a method of the managers. Paths of log directories begin with `DIR/`."""
 
-        def act(one: OneLogManager):
+        def step(one: OneLogManager):
             there = [arg.replace("DIR", str(one.directory)) if isinstance(arg, str) else arg for arg in args]
             return getattr(one.manager, method)(*there, **kwargs)
 
-        return self.do(act, "call", method, args, kwargs)
+        return self.do(step, "call", method, args, kwargs)
 
-    def do(self, act: Callable[[OneLogManager], object], *told: object):
-        """Do `act(one)` to both; returns what it gave in words, or (name of the exception, its message).
+    def do(self, step: Callable[[OneLogManager], object], *told: object):
+        """Do `step(one)` to both; returns what it gave in words, or (name of the exception, its message).
 
         `told` says what is done. Raises AssertionError where the two differ in anything.
         """
-        ours, theirs = (self._result(act, one) for one in self.both)
+        ours, theirs = (self._result(step, one) for one in self.both)
         assert ours == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
         self.compare()
         return ours
@@ -93,8 +93,8 @@ class TwoLogManagers:
             one.kill()
 
     @staticmethod
-    def _result(act: Callable[[OneLogManager], object], one: OneLogManager):
+    def _result(step: Callable[[OneLogManager], object], one: OneLogManager):
         try:
-            return one.neutral(act(one))
+            return one.neutral(step(one))
         except Exception as error:
             return type(error).__name__, one.neutral(str(error))

@@ -207,7 +207,7 @@ def test_an_election_may_lose_records_if_it_is_asked_to(cluster):
         cluster.elect("t")
 
 
-def test_a_life_is_missed_before_the_next_begins(cluster):
+def test_an_incarnation_is_missed_before_the_next_begins(cluster):
     cluster.crash(2)
     with pytest.raises(DuplicateBrokerRegistrationException):
         cluster.start(2)

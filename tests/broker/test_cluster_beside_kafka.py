@@ -1,4 +1,4 @@
-"""minikafka's controller leads Kafka's own brokers, and minikafka's, through the same drawn life: they stay equal."""
+"""minikafka's controller leads Kafka's own brokers, and minikafka's, through the same drawn steps: they stay equal."""
 
 import random
 
@@ -32,7 +32,7 @@ class KafkaBrokers:
         self.controller = Controller(SETTINGS, eligible_leader_replicas_version=level)
         self.cluster = KafkaCluster(kafka, directory, START_MS)
         self.seen: dict[int, int] = {}
-        self._lives = 0
+        self._incarnations = 0
 
     def start(self, broker_id):
         directory = self.directory / f"broker-{broker_id}"
@@ -41,9 +41,9 @@ class KafkaBrokers:
         (directory / "meta.properties").write_text(
             f"version=1\nnode.id={broker_id}\ncluster.id=minikafka\ndirectory.id={directory_id}\n"
         )
-        self._lives += 1
+        self._incarnations += 1
         end_points = [BrokerEndpoint("PLAINTEXT", "localhost", 9092 + broker_id)]
-        incarnation = f"{self._lives:021}A"
+        incarnation = f"{self._incarnations:021}A"
         stopped = CleanShutdownFileHandler(directory).read()  # the epoch that Kafka wrote down when it stopped
         epoch = self.controller.register_broker(
             broker_id,
@@ -212,7 +212,7 @@ class BothClusters:
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 1], ids=["isr", "elr"])
 @pytest.mark.parametrize("seed", range(3))
-def test_brokers_of_both_kinds_live_the_same_life(kafka, tmp_path, seed, level):
+def test_the_same_is_done_to_brokers_of_both_kinds(kafka, tmp_path, seed, level):
     both = BothClusters(kafka, tmp_path, seed, level)
     for _ in range(50):
         both.step()

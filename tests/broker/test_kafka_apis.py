@@ -439,7 +439,7 @@ def test_where_topics_are_never_deleted(make, version, error):
     assert answer.responses[0].error_code == error
 
 
-# Lives of brokers
+# Incarnations of brokers
 
 
 def test_a_broker_that_stops_in_order_hands_over_and_its_next_start_is_clean(three):

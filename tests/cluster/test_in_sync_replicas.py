@@ -79,7 +79,7 @@ def test_a_restarted_broker_joins_only_with_its_new_epoch(stand):
     assert not one.controller.asked
     one.brokers.epochs[1] = 900
     with pytest.raises(NotLeaderOrFollowerException):
-        one.follow(1, 0, broker_epoch=101)  # a fetch of its earlier life
+        one.follow(1, 0, broker_epoch=101)  # a fetch of its earlier incarnation
     assert one.state(1).broker_epoch == 900
     one.follow(1, 0, broker_epoch=900)
     assert len(one.controller.asked) == 1

@@ -1,6 +1,6 @@
-"""What happens to partitions, told as stories that minikafka's brokers and Kafka's live through side by side.
+"""What happens to partitions, told as stories that are done to minikafka's brokers and Kafka's side by side.
 
-Drawn lives of brokers come to most of what a partition decides; these come to what is rare there.
+Drawn workloads of brokers come to most of what a partition decides; these come to what is rare there.
 """
 
 import pytest

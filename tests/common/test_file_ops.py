@@ -80,7 +80,7 @@ def test_an_open_file_is_named_by_its_present_name(tmp_path, seen):
     assert seen[-1] == ("write", "b")
 
 
-def test_an_observer_can_stop_the_world_and_is_gone_afterwards(tmp_path):
+def test_an_observer_can_stop_an_operation_and_is_gone_afterwards(tmp_path):
     class Crash(BaseException):
         pass
 

@@ -23,7 +23,7 @@ CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"
 
 
 def main() -> None:
-    """Two lives of one broker; the second one is killed."""
+    """Two runs of one broker; it is killed in the second."""
     kafka = KafkaJvm.start()
     with tempfile.TemporaryDirectory() as home:
         broker = KafkaBroker(Path(home))
@@ -35,7 +35,7 @@ def main() -> None:
             producer.close()
         broker.start()
         try:
-            second_life(KafkaClients(kafka, broker.bootstrap_servers))
+            second_run(KafkaClients(kafka, broker.bootstrap_servers))
         finally:
             broker.kill()
         keep(broker.log_dir / f"{TOPIC}-0", TARGET)
@@ -44,7 +44,7 @@ def main() -> None:
     kafka.close()
 
 
-def second_life(clients: KafkaClients) -> None:
+def second_run(clients: KafkaClients) -> None:
     """More orders, one transaction aborted, one left open."""
     producer, transactional = clients.producer(), clients.producer(transactional_id="payments")
     transactional.initTransactions()

@@ -2,7 +2,7 @@
 
 The lesson *A log directory at scale* asks what happened in the night in which they were written. Two real brokers wrote
 them, with real producers, consumers and transactions. The records' timestamps tell a night of twelve hours, from
-`EVENING_MS` on; the brokers lived for a minute. What went wrong:
+`EVENING_MS` on; the brokers ran for a minute. What went wrong:
 
 - `clicks`: at two o'clock a new version of the web site stops compressing, and sends more.
 - `payments`: at one o'clock the producer `till-2` begins a transaction and is never heard of again.

@@ -67,10 +67,10 @@ def test_a_partition_that_occurs_twice_is_appended_once_and_may_be_told_an_error
 
 def test_the_hasty_answer_loses_an_acknowledged_record():
     with planted(HASTY):
-        world = Replication(3, min_isr=2)
-        assert world.append("a").answer == "NONE"
-    world.crash(0)
-    assert world.consumed() == []
+        replication = Replication(3, min_isr=2)
+        assert replication.append("a").answer == "NONE"
+    replication.crash(0)
+    assert replication.consumed() == []
 
 
 def test_off_by_one_is_seen_where_the_mark_is_at_the_last_record(path):
@@ -86,12 +86,12 @@ def test_off_by_one_is_seen_where_the_mark_is_at_the_last_record(path):
 
 def test_a_box_has_a_label_for_each_partition_and_is_ticked_one_by_one():
     boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
-    world = boxes.path
-    world.in_sync()
-    boxes.after("two partitions", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
+    path = boxes.path
+    path.in_sync()
+    boxes.after("two partitions", path.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
     pictures = []
     for _ in range(3):
-        boxes.after("a fetch", world.fetch, 1)
+        boxes.after("a fetch", path.fetch, 1)
         pictures.append(render_purgatory(boxes.frames[-1]))
     assert "… orders-0: HW ≥ 2" in pictures[0] and "… orders-1: HW ≥ 1" in pictures[0]
     assert "✓ orders-0: HW ≥ 2" in pictures[1] and "… orders-1: HW ≥ 1" in pictures[1]

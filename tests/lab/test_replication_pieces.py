@@ -23,8 +23,8 @@ def lanes_of(*arguments, **named):
     return ReplicaLanes(Replication(*arguments, **named))
 
 
-def held(world, broker):
-    return [(record.value, record.epoch) for record in world.lane(broker).records]
+def held(replication, broker):
+    return [(record.value, record.epoch) for record in replication.lane(broker).records]
 
 
 def test_an_acknowledged_record_outlives_two_failures():
@@ -47,39 +47,39 @@ def test_by_the_old_rule_it_is_cut_by_the_last_one_that_has_it():
 
 def test_after_an_unclean_election_the_logs_are_one_again_and_b_is_gone():
     lanes = lanes_of(2, unclean=True)
-    world = lanes.replication
+    replication = lanes.replication
     assert unclean_election(lanes).answer == "NONE"
-    assert held(world, 0) == [("a", 0), ("b", 0)] and held(world, 1) == [("a", 0), ("c", 2)]
-    assert world.lane(0).high_watermark == 2, "as it was written down"
-    world.fetch(0)
-    assert held(world, 0) == [("a", 0)]
-    world.fetch(0)
-    world.fetch(0)
-    assert held(world, 0) == held(world, 1) == [("a", 0), ("c", 2)] and world.isr == [0, 1]
+    assert held(replication, 0) == [("a", 0), ("b", 0)] and held(replication, 1) == [("a", 0), ("c", 2)]
+    assert replication.lane(0).high_watermark == 2, "as it was written down"
+    replication.fetch(0)
+    assert held(replication, 0) == [("a", 0)]
+    replication.fetch(0)
+    replication.fetch(0)
+    assert held(replication, 0) == held(replication, 1) == [("a", 0), ("c", 2)] and replication.isr == [0, 1]
 
 
 def test_by_the_old_rule_both_are_in_sync_and_differ():
     with planted(NO_EPOCHS):
         lanes = lanes_of(2, unclean=True)
-        world = lanes.replication
+        replication = lanes.replication
         unclean_election(lanes)
-        world.fetch(0)
-        world.append("d")
+        replication.fetch(0)
+        replication.append("d")
         for _ in range(3):
-            world.fetch(0)
-    assert (world.values(0), world.values(1), world.isr) == (["a", "b", "d"], ["a", "c", "d"], [0, 1])
-    assert world.lane(0).high_watermark == world.lane(1).high_watermark == 3
+            replication.fetch(0)
+    assert (replication.values(0), replication.values(1), replication.isr) == (["a", "b", "d"], ["a", "c", "d"], [0, 1])
+    assert replication.lane(0).high_watermark == replication.lane(1).high_watermark == 3
 
 
 def test_an_epoch_that_the_leader_never_had_is_cut_off():
     lanes = lanes_of(2, unclean=True)
-    world = lanes.replication
+    replication = lanes.replication
     fast_failovers(lanes)
-    assert (world.lane(1).epochs, world.lane(0).epochs) == (((0, 0), (1, 10), (5, 12)), ((0, 0), (3, 10)))
-    world.fetch(0)
-    assert world.lane(0).log_end == 10
-    world.fetch(0)
-    assert world.values(0) == world.values(1) == list("abcdefghijklm")
+    assert (replication.lane(1).epochs, replication.lane(0).epochs) == (((0, 0), (1, 10), (5, 12)), ((0, 0), (3, 10)))
+    replication.fetch(0)
+    assert replication.lane(0).log_end == 10
+    replication.fetch(0)
+    assert replication.values(0) == replication.values(1) == list("abcdefghijklm")
 
 
 def test_by_kip_101_alone_it_stays():
@@ -92,31 +92,31 @@ def test_by_kip_101_alone_it_stays():
 
 
 def test_a_producer_is_answered_by_the_replicas_or_by_the_clock():
-    world = Replication(min_isr=2)
-    sent = world.append("a", "b")
+    replication = Replication(min_isr=2)
+    sent = replication.append("a", "b")
     assert (sent.answer, sent.answered_at, str(sent)) == ("waits", None, "waits")
-    world.sleep(2)
-    world.fetch()
-    world.fetch()
+    replication.sleep(2)
+    replication.fetch()
+    replication.fetch()
     assert (sent.answer, sent.answered_at) == ("NONE", 2)
-    late = world.append("c")
-    world.sleep(31)
+    late = replication.append("c")
+    replication.sleep(31)
     assert (late.answer, late.answered_at) == ("REQUEST_TIMED_OUT", 32)
-    assert world.append("d", acks=1).answer == "NONE"
+    assert replication.append("d", acks=1).answer == "NONE"
 
 
 def test_a_producer_is_refused_where_too_few_are_in_sync_and_where_nobody_leads():
-    world = Replication(2, min_isr=2)
-    world.crash(1)
-    assert world.append("a").answer == "NOT_ENOUGH_REPLICAS"
-    world.crash(0)
-    assert (world.leader, world.has_leader, world.moment("dark").controller) == (
+    replication = Replication(2, min_isr=2)
+    replication.crash(1)
+    assert replication.append("a").answer == "NOT_ENOUGH_REPLICAS"
+    replication.crash(0)
+    assert (replication.leader, replication.has_leader, replication.moment("dark").controller) == (
         None,
         False,
         "controller: nobody leads, epoch 1, ISR empty",
     )
     with pytest.raises(LookupError):
-        world.append("b")
+        replication.append("b")
 
 
 def test_the_seconds_of_changes_of_the_isr_are_told():
@@ -130,18 +130,18 @@ def test_the_seconds_of_changes_of_the_isr_are_told():
 
 
 def test_what_lies_on_the_disk_of_a_dead_broker():
-    world = Replication(2)
-    world.append("a")
-    world.fetch()
-    world.fetch()
-    world.crash(0)
-    assert world.lane(0).role == "is down" and world.lane(0).high_watermark == 0, "not written down so far"
-    world.start(0)
-    world.sleep(5)
-    world.fetch()
-    world.sleep(5)
-    world.crash(1)
-    assert world.lane(1).high_watermark == 1
+    replication = Replication(2)
+    replication.append("a")
+    replication.fetch()
+    replication.fetch()
+    replication.crash(0)
+    assert replication.lane(0).role == "is down" and replication.lane(0).high_watermark == 0, "not written down so far"
+    replication.start(0)
+    replication.sleep(5)
+    replication.fetch()
+    replication.sleep(5)
+    replication.crash(1)
+    assert replication.lane(1).high_watermark == 1
 
 
 def test_what_came_and_what_was_cut_is_marked():

@@ -25,7 +25,7 @@ def layer():
     return layer
 
 
-def test_a_life_of_a_broker_is_told_in_few_words(layer):
+def test_what_is_done_to_a_broker_is_told_in_few_words(layer):
     layer.sleep(30)
     assert (layer.second, layer.checkpoint(), layer.values("orders-0")) == (30, {"orders-0": 2}, ["a", "b", "c"])
     layer.delete_records("orders-0", 1)

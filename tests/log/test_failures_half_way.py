@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-LIFE = (  # nine records in one segment; producer 8 has a transaction open
+OPERATIONS = (  # nine records in one segment; producer 8 has a transaction open
     "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=0]",
     "append_as_leader leader_epoch=1 [3x30 pid=8 epoch=0 seq=0 txn]",
     "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=3]",
@@ -36,7 +36,7 @@ def stopped(two_logs):
                     shutil.rmtree(directory / name)
 
         logs = two_logs()
-        logs.do(*LIFE)
+        logs.do(*OPERATIONS)
         logs.change(put)
         for operation in operations:
             logs.observe(operation)

@@ -1,4 +1,4 @@
-"""Lives of a log beside Kafka that are no effect scripts (`tests/scripts`): settings, codecs, logs that are closed."""
+"""A log beside Kafka's, where that is no effect script (`tests/scripts`): settings, codecs, logs that are closed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the last life left, whole or damaged, is opened by minikafka and by Kafka: equal logs or equal errors."""
+"""What the last run left, whole or damaged, is opened by minikafka and by Kafka: equal logs or equal errors."""
 
 import shutil
 
@@ -10,8 +10,8 @@ from minikafka.witness.log.batch import Batch
 NOW = 1_700_000_000_000
 
 
-def live(logs, clean: bool):
-    """A life of several segments with epochs, producers and transactions, closed or killed at its end."""
+def fill(logs, clean: bool):
+    """A history of several segments with epochs, producers and transactions, closed or killed at its end."""
     logs.do(
         "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=0]",
         "append_as_leader leader_epoch=1 [3x30 pid=8 epoch=0 seq=0 txn]",
@@ -32,24 +32,24 @@ def live(logs, clean: bool):
 
 
 @pytest.fixture(scope="module")
-def lives(two_logs_of_the_module):
-    """The directory that each kind of life leaves, and the checkpoints beside it, by `clean`."""
+def left_behind(two_logs_of_the_module):
+    """The directory that each kind of end leaves, and the checkpoints beside it, by `clean`."""
     left = {}
     for clean in (True, False):
         logs = two_logs_of_the_module()
-        live(logs, clean)
+        fill(logs, clean)
         left[clean] = logs.directories[0], logs.minikafka.checkpoints
     return left
 
 
 @pytest.fixture
-def lived(two_logs, lives):
-    """`lived(clean)` gives two logs that have lived and are not open."""
+def left(two_logs, left_behind):
+    """`left(clean)` gives two logs that hold this directory and are not open."""
 
     def make(clean: bool):
         logs = two_logs()
         logs.kill()
-        directory, checkpoints = lives[clean]
+        directory, checkpoints = left_behind[clean]
         for runner in logs.runners:
             shutil.rmtree(runner.directory)
             shutil.copytree(directory, runner.directory)
@@ -209,8 +209,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 @pytest.mark.parametrize("name", CHANGES)
-def test_opens_equally(lived, name, clean):
-    logs = lived(clean)
+def test_opens_equally(left, name, clean):
+    logs = left(clean)
     logs.change(CHANGES[name])
     logs.do(f"reopen clean={str(clean).lower()}")
     if logs.minikafka.log is None:
@@ -227,9 +227,9 @@ def test_opens_equally(lived, name, clean):
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
-def test_a_damaged_segment_without_its_index_leaves_a_hole(lived, clean):
+def test_a_damaged_segment_without_its_index_leaves_a_hole(left, clean):
     """It is recovered alone while it is opened, and nobody asks what was cut: the segments above it stay."""
-    logs = lived(clean)
+    logs = left(clean)
     logs.change(flip(".log", 1, 80))
     logs.change(remove_one(".index", 1))
     logs.do(f"reopen clean={str(clean).lower()}")
@@ -243,8 +243,8 @@ def test_a_damaged_segment_without_its_index_leaves_a_hole(lived, clean):
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 @pytest.mark.parametrize("recovery_point", [0, 10, 1000])
 @pytest.mark.parametrize("log_start", [0, 14, 1000])
-def test_checkpointed_offsets(lived, clean, recovery_point, log_start):
-    logs = lived(clean)
+def test_checkpointed_offsets(left, clean, recovery_point, log_start):
+    logs = left(clean)
     for runner in logs.runners:
         runner.checkpoints = {"recovery_point": recovery_point, "log_start_offset": log_start}
     logs.change(flip(".log", 1, 80))
@@ -359,8 +359,8 @@ def test_batches_below_the_base_offset(two_logs, clean):
     assert observation.error == "IllegalArgumentException"
 
 
-def test_loading_and_closing_cleanly_changes_nothing_but_the_first_snapshot(lived):
-    logs = lived(clean=True)
+def test_loading_and_closing_cleanly_changes_nothing_but_the_first_snapshot(left):
+    logs = left(clean=True)
     directory = logs.directories[0]
     before = {path.name: path.read_bytes() for path in directory.iterdir()}
     logs.do("reopen")

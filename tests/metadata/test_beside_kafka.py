@@ -1,4 +1,4 @@
-"""Drawn lives of a cluster, decided by minikafka's controller and by Kafka's: the same answers, the same records."""
+"""Drawn steps of a cluster, decided by minikafka's controller and by Kafka's: the same answers, the same records."""
 
 import itertools
 import random
@@ -334,19 +334,19 @@ def in_any_order(texts) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["isr", "elr"])
-def lives(kafka, request):
-    """Pairs of controllers that have lived through a few hundred operations, and agreed after each."""
-    lives = [TwoControllers(kafka, seed, request.param) for seed in range(5)]
-    for two in lives:
+def pairs(kafka, request):
+    """Pairs of controllers to which a few hundred operations were done, and which agreed after each."""
+    pairs = [TwoControllers(kafka, seed, request.param) for seed in range(5)]
+    for two in pairs:
         for _ in range(100):
             two.step()
-    return lives
+    return pairs
 
 
 @pytest.mark.slow
-def test_controllers_agree(lives):
+def test_controllers_agree(pairs):
     counts = Counter()
-    for two in lives:
+    for two in pairs:
         counts.update(two.counts)
     assert len(counts) == 14 and counts["alter_partition"] > 100 and min(counts.values()) > 0
 
@@ -371,7 +371,7 @@ def test_a_broker_that_kafka_cannot_register_any_more(kafka):
 
 
 class KafkaImage:
-    """An image of Kafka's, made of the first records of a life; and the delta of those that follow."""
+    """An image of Kafka's, made of the first records of a history; and the delta of those that follow."""
 
     def __init__(self, kafka, messages, cut: int):
         image = kafka.find_class("org.apache.kafka.image.MetadataImage").EMPTY
@@ -393,8 +393,8 @@ class KafkaImage:
 
 
 @pytest.mark.slow
-def test_images_and_deltas_agree(kafka, lives):
-    for two in lives:
+def test_images_and_deltas_agree(kafka, pairs):
+    for two in pairs:
         cut = two.random.randrange(len(two.theirs.messages))
         theirs = KafkaImage(kafka, two.theirs.messages, cut)
         records = two.ours.records_after(-1)
@@ -449,10 +449,10 @@ def test_images_and_deltas_agree(kafka, lives):
 
 
 @pytest.mark.slow
-def test_caches_agree(kafka, lives):
+def test_caches_agree(kafka, pairs):
     version = kafka.find_class("org.apache.kafka.server.common.KRaftVersion")
     name = kafka.find_class("org.apache.kafka.common.network.ListenerName").normalised("PLAINTEXT")
-    for two in lives:
+    for two in pairs:
         with_listeners = [
             replace(record, end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9092),))
             if isinstance(record, RegisterBrokerRecord) and record.broker_id < 4

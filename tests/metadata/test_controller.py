@@ -32,7 +32,7 @@ PLACE = TopicPartition("t", 0)
 def a_cluster(brokers=3, settings=None, **options):
     controller = Controller(settings, **options)
     for id in range(brokers):
-        controller.unfence_broker(id, controller.register_broker(id, f"first life of {id}"))
+        controller.unfence_broker(id, controller.register_broker(id, f"first incarnation of {id}"))
     return controller
 
 
@@ -101,7 +101,7 @@ def test_a_new_cluster_writes_down_its_least_isr_only_with_eligible_leader_repli
 # Brokers
 
 
-def test_each_life_of_a_broker_has_a_larger_epoch_and_begins_fenced():
+def test_each_incarnation_of_a_broker_has_a_larger_epoch_and_begins_fenced():
     controller = Controller()
     first = controller.register_broker(0, "a")
     assert controller.image.cluster.broker(0).fenced
@@ -119,16 +119,16 @@ def test_each_life_of_a_broker_has_a_larger_epoch_and_begins_fenced():
 def test_a_broker_that_is_alive_keeps_its_id():
     controller = a_cluster(1)
     with pytest.raises(DuplicateBrokerRegistrationException):
-        controller.register_broker(0, "second life")
+        controller.register_broker(0, "second incarnation")
     controller.fence_broker(0)
-    controller.register_broker(0, "second life")
+    controller.register_broker(0, "second incarnation")
 
 
 def test_an_incarnation_that_registers_again_stays_as_it_is():
     controller = with_topic((0,))
     epoch = controller.image.cluster.broker_epoch(0)
     controller.begin_controlled_shutdown(0, epoch)
-    assert controller.register_broker(0, "first life of 0") == epoch
+    assert controller.register_broker(0, "first incarnation of 0") == epoch
     registration = controller.image.cluster.broker(0)
     assert not registration.fenced and registration.in_controlled_shutdown
 
@@ -153,10 +153,10 @@ def test_a_dead_leader_is_followed_by_the_next_replica_in_sync(level, last_isr):
     assert leader_isr_epochs(controller) == (2, (2,), 1, 2)
     controller.fence_broker(2)
     assert leader_isr_epochs(controller) == (-1, last_isr, 2, 3)
-    epoch = controller.register_broker(0, "second life")
+    epoch = controller.register_broker(0, "second incarnation")
     controller.unfence_broker(0, epoch)
     assert partition(controller).leader == -1
-    controller.unfence_broker(2, controller.register_broker(2, "second life"))
+    controller.unfence_broker(2, controller.register_broker(2, "second incarnation"))
     assert leader_isr_epochs(controller) == (2, (2,), 3, 4 + level)  # at level 1 it leaves the eligible ones first
     controller.fence_broker(2)
     controller.fence_broker(2)
@@ -218,7 +218,7 @@ def test_a_broker_that_returns_before_anybody_missed_it_leads_no_longer():
     epoch = controller.image.cluster.broker_epoch(0)
     controller.begin_controlled_shutdown(0, epoch)
     controller.fence_broker(0)
-    controller.unfence_broker(0, controller.register_broker(0, "second life", previous_broker_epoch=epoch))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation", previous_broker_epoch=epoch))
     assert leader_isr_epochs(controller) == (1, (1,), 1, 1)
 
 
@@ -276,7 +276,7 @@ def test_what_a_leader_may_not_propose(fields, error):
     assert controller.records_after(-1) == records
 
 
-def test_a_request_of_a_life_before_is_refused_as_a_whole():
+def test_a_request_of_an_earlier_incarnation_is_refused_as_a_whole():
     controller = with_topic()
     assert alter(controller, [0]).error is Errors.NONE
     answer = alter(controller, [0], epoch=77)
@@ -287,7 +287,7 @@ def test_who_recovers_may_take_others_in_afterwards():
     controller = with_topic((0, 1), settings={"unclean.leader.election.enable": "true"})
     altered(controller, [0])
     controller.fence_broker(0)
-    controller.unfence_broker(0, controller.register_broker(0, "second life"))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation"))
     recovering = LeaderRecoveryState.RECOVERING
     assert altered(controller, [1, 0], broker_id=1, leader_recovery_state=recovering) is Errors.INVALID_REQUEST
     recovered = LeaderRecoveryState.RECOVERED
@@ -307,7 +307,7 @@ def test_the_preferred_replica_is_elected_when_it_is_in_sync():
     assert elect(controller, Election.PREFERRED) is Errors.ELECTION_NOT_NEEDED
     controller.fence_broker(0)
     assert elect(controller, Election.PREFERRED) is Errors.PREFERRED_LEADER_NOT_AVAILABLE
-    controller.unfence_broker(0, controller.register_broker(0, "second life"))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation"))
     assert elect(controller, Election.PREFERRED) is Errors.PREFERRED_LEADER_NOT_AVAILABLE
     altered(controller, [1, 0], broker_id=1)
     assert controller.elect_leaders(Election.PREFERRED) == {PLACE: (Errors.NONE, None)}
@@ -318,7 +318,7 @@ def test_the_preferred_replica_is_elected_when_it_is_in_sync():
 def test_leaders_are_balanced():
     controller = with_topic((0, 1))
     controller.fence_broker(0)
-    controller.unfence_broker(0, controller.register_broker(0, "second life"))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation"))
     controller.maybe_balance_partition_leaders()
     assert partition(controller).leader == 1
     altered(controller, [1, 0], broker_id=1)
@@ -333,7 +333,7 @@ def test_an_unclean_election_needs_somebody_who_is_alive():
     controller.fence_broker(0)
     controller.fence_broker(1)
     assert elect(controller, Election.UNCLEAN) is Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    controller.unfence_broker(1, controller.register_broker(1, "second life"))
+    controller.unfence_broker(1, controller.register_broker(1, "second incarnation"))
     assert elect(controller, Election.UNCLEAN) is Errors.NONE
     assert leader_isr_epochs(controller) == (1, (1,), 2, 3)
     unknown = [TopicPartition("t", 1), TopicPartition("u", 0)]
@@ -350,10 +350,10 @@ def test_eligible_leaders_lead_when_nobody_is_in_sync():
     controller.fence_broker(1)
     it = partition(controller)
     assert (it.leader, it.isr, it.elr, it.last_known_elr) == (-1, (), (0, 1), (1,))
-    controller.unfence_broker(2, controller.register_broker(2, "second life"))
+    controller.unfence_broker(2, controller.register_broker(2, "second incarnation"))
     assert partition(controller).leader == -1
     epoch = controller.image.cluster.broker_epoch(0)
-    controller.unfence_broker(0, controller.register_broker(0, "second life", previous_broker_epoch=epoch))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation", previous_broker_epoch=epoch))
     it = partition(controller)
     assert (it.leader, it.isr, it.elr, it.last_known_elr) == (0, (0,), (1,), ())
 
@@ -362,7 +362,7 @@ def test_a_broker_that_did_not_stop_cleanly_is_no_eligible_leader():
     controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     controller.fence_broker(1)
     assert partition(controller).elr == (1,)
-    controller.register_broker(1, "second life")
+    controller.register_broker(1, "second incarnation")
     assert partition(controller).elr == ()
 
 
@@ -370,10 +370,10 @@ def test_the_last_known_leader_leads_when_nobody_else_is_eligible():
     controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     for id in (1, 0):
         controller.fence_broker(id)
-    controller.unfence_broker(1, controller.register_broker(1, "second life"))
+    controller.unfence_broker(1, controller.register_broker(1, "second incarnation"))
     it = partition(controller)
     assert (it.leader, it.isr, it.elr, it.last_known_elr) == (-1, (), (0,), (0,))
-    controller.unfence_broker(0, controller.register_broker(0, "second life"))
+    controller.unfence_broker(0, controller.register_broker(0, "second incarnation"))
     it = partition(controller)
     assert (it.leader, it.isr, it.elr, it.last_known_elr) == (0, (0,), (), ())
     assert it.leader_recovery_state is LeaderRecoveryState.RECOVERING
@@ -384,7 +384,7 @@ def test_a_directory_that_fails_takes_its_replicas_out_of_the_isr():
     ids = ["D" * 21 + letter for letter in "AQgw"]
     for id in range(2):
         directories = [ids[0]] if id == 0 else ids[1:3]
-        controller.unfence_broker(id, controller.register_broker(id, f"life of {id}", log_dirs=directories))
+        controller.unfence_broker(id, controller.register_broker(id, f"incarnation of {id}", log_dirs=directories))
     created(controller, assignments=[(0, [0, 1]), (1, [1, 0])])
     assert partition(controller).directories == (ids[0], directory_id.UNASSIGNED_DIR)
     epoch = controller.image.cluster.broker_epoch(0)

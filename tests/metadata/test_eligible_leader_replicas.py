@@ -16,21 +16,21 @@ class TwoReplicas:
         self.two = TwoControllers(kafka, 1, level)
         configs = {name.replace("__", "."): value for name, value in configs.items()}
         self.two.compare(lambda: self.two.create_topic(CreatableTopic("e", assignments=[(0, [0, 1])], configs=configs)))
-        self._lives = 0
+        self._incarnations = 0
 
     def fence(self, id):
         both = self.two.ours, self.two.theirs
         self.two.compare(lambda: tuple(controller.fence_broker(id) for controller in both))
 
     def start(self, id, *, after_clean_stop):
-        """The broker's next life begins; `after_clean_stop`: it tells the epoch of the life before."""
-        two, self._lives = self.two, self._lives + 1
+        """The broker's next incarnation begins; `after_clean_stop`: it tells the epoch of the one before."""
+        two, self._incarnations = self.two, self._incarnations + 1
         previous = two.ours.image.cluster.broker_epoch(id) if after_clean_stop else -1
-        life, log_dirs = an_id("J", self._lives), [an_id("D", id)]
+        incarnation_id, log_dirs = an_id("J", self._incarnations), [an_id("D", id)]
 
         def register():
-            epoch = two.ours.register_broker(id, life, log_dirs=log_dirs, previous_broker_epoch=previous)
-            return epoch, two.theirs.register_broker(id, life, log_dirs, previous)
+            epoch = two.ours.register_broker(id, incarnation_id, log_dirs=log_dirs, previous_broker_epoch=previous)
+            return epoch, two.theirs.register_broker(id, incarnation_id, log_dirs, previous)
 
         two.compare(register)
         two.compare(lambda: two.unfence(id))

@@ -1,4 +1,4 @@
-"""Lives of a few replicas, each with what must be seen on the way.
+"""Stories of a few replicas, each with what must be seen on the way.
 
 A line `#: 1 t-0 leo=3 hw=0` says what broker 1 knows of t-0 after the operation above it; `#: waiting 0 1` how many
 requests wait in broker 0; `#: answered 1 0` that request 1 was answered by then, and with which error;

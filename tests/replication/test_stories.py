@@ -1,4 +1,4 @@
-"""Lives of replicas, step by step, beside Kafka's own KafkaApis, ReplicaManager, Partition and followers."""
+"""Stories of replicas, step by step, beside Kafka's own KafkaApis, ReplicaManager, Partition and followers."""
 
 import pytest
 

@@ -171,7 +171,7 @@ def _full(name: str) -> str:
 
 
 def main() -> None:
-    """Write all scripts anew, as Kafka lives them."""
+    """Write all scripts anew, as Kafka does them."""
     from minikafka.jvm.kafka_jvm import KafkaJvm
     from minikafka.witness.kafka.kafka_log import kafka_log
 

@@ -60,8 +60,8 @@ class Leader:
     is_truncation_on_fetch_supported = True
     broker_end_point = LEADER
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, follower):
+        self.follower = follower
         self.epoch = 0
         self.requests = []  # what was asked: {partition: (offset, last fetched epoch)}
         self.errors = {}  # partition → error that is answered instead of data
@@ -73,12 +73,12 @@ class Leader:
         self.end_offsets = None  # answers to questions about epochs, instead of those of the logs
 
     def build_fetch(self, partitions):
-        now_ms = self.world.time.milliseconds()
+        now_ms = self.follower.time.milliseconds()
         asked = {
             tp: FetchRequestPartitionData(
                 state.topic_id,
                 state.fetch_offset,
-                self.world.logs[tp].log_start_offset,
+                self.follower.logs[tp].log_start_offset,
                 1 << 20,
                 state.current_leader_epoch,
                 state.last_fetched_epoch,
@@ -103,7 +103,7 @@ class Leader:
 
     def _answer(self, tp, data, max_bytes):
         error = self.errors.get(tp, Errors.NONE)
-        log = self.world.leader_logs[tp]
+        log = self.follower.leader_logs[tp]
         if data.current_leader_epoch != self.epoch:
             error = (
                 Errors.FENCED_LEADER_EPOCH if data.current_leader_epoch < self.epoch else Errors.UNKNOWN_LEADER_EPOCH
@@ -138,14 +138,14 @@ class Leader:
             return self.end_offsets
         answers = {}
         for tp, asked in partitions.items():
-            found = self.world.leader_logs[tp].end_offset_for_epoch(asked.leader_epoch)
+            found = self.follower.leader_logs[tp].end_offset_for_epoch(asked.leader_epoch)
             answers[tp] = EpochEndOffset() if found is None else EpochEndOffset(found.epoch, found.offset)
         return answers
 
     def _log(self, topic_partition):
         if self.failure is not None:
             raise self.failure
-        return self.world.leader_logs[topic_partition]
+        return self.follower.leader_logs[topic_partition]
 
     def initiate_close(self):
         self.failure = ConnectionError("closed")
@@ -154,7 +154,7 @@ class Leader:
         self.closed = True
 
 
-class World:
+class Follower:
     """A fetcher, the logs of its partitions, and those of their leader; a manual clock."""
 
     def __init__(self, directory):

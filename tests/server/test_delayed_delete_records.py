@@ -16,7 +16,7 @@ from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 
 
-class World:
+class DeleteRequests:
     """A purgatory, partitions with a low watermark each, and the answers that were given."""
 
     def __init__(self):
@@ -52,41 +52,41 @@ class World:
 
 
 @pytest.fixture
-def world():
-    return World()
+def requests():
+    return DeleteRequests()
 
 
-def test_a_deletion_that_all_replicas_have_made_is_answered_at_once(world):
-    world.low_watermarks = {0: 5}
-    assert world.delete({0: 5}) and world.answers == [{0: ("NONE", 5)}]
+def test_a_deletion_that_all_replicas_have_made_is_answered_at_once(requests):
+    requests.low_watermarks = {0: 5}
+    assert requests.delete({0: 5}) and requests.answers == [{0: ("NONE", 5)}]
 
 
-def test_a_deletion_is_answered_when_the_low_watermark_reaches_the_offset(world):
-    world.low_watermarks = {0: 0, 1: 9}
-    assert not world.delete({0: 5, 1: 7})
-    world.low_watermarks[0] = 4
-    assert world.check(0) == 0 and world.answers == []
-    world.low_watermarks[0] = 6
-    assert world.check(0) == 1 and world.answers == [{0: ("NONE", 6), 1: ("NONE", 9)}]
+def test_a_deletion_is_answered_when_the_low_watermark_reaches_the_offset(requests):
+    requests.low_watermarks = {0: 0, 1: 9}
+    assert not requests.delete({0: 5, 1: 7})
+    requests.low_watermarks[0] = 4
+    assert requests.check(0) == 0 and requests.answers == []
+    requests.low_watermarks[0] = 6
+    assert requests.check(0) == 1 and requests.answers == [{0: ("NONE", 6), 1: ("NONE", 9)}]
 
 
-def test_a_partition_that_deleted_nothing_is_not_waited_for(world):
-    world.low_watermarks = {0: 0, 1: 0}
-    world.delete({0: 5, 1: 7}, refused={1})
-    world.low_watermarks[0] = 5
-    world.check(0)
-    assert world.answers == [{0: ("NONE", 5), 1: ("OFFSET_OUT_OF_RANGE", -1)}]
+def test_a_partition_that_deleted_nothing_is_not_waited_for(requests):
+    requests.low_watermarks = {0: 0, 1: 0}
+    requests.delete({0: 5, 1: 7}, refused={1})
+    requests.low_watermarks[0] = 5
+    requests.check(0)
+    assert requests.answers == [{0: ("NONE", 5), 1: ("OFFSET_OUT_OF_RANGE", -1)}]
 
 
-def test_a_lost_leadership_ends_the_wait(world):
-    world.low_watermarks = {0: 0}
-    world.delete({0: 5})
-    world.low_watermarks[0] = None
-    assert world.check(0) == 1 and world.answers == [{0: ("NOT_LEADER_OR_FOLLOWER", -1)}]
+def test_a_lost_leadership_ends_the_wait(requests):
+    requests.low_watermarks = {0: 0}
+    requests.delete({0: 5})
+    requests.low_watermarks[0] = None
+    assert requests.check(0) == 1 and requests.answers == [{0: ("NOT_LEADER_OR_FOLLOWER", -1)}]
 
 
-def test_what_is_pending_when_the_time_is_over_is_answered_with_a_timeout(world):
-    world.low_watermarks = {0: 3, 1: 9}
-    world.delete({0: 5, 1: 7})
-    world.time.sleep(500)
-    assert world.answers == [{0: ("REQUEST_TIMED_OUT", 3), 1: ("NONE", 9)}]
+def test_what_is_pending_when_the_time_is_over_is_answered_with_a_timeout(requests):
+    requests.low_watermarks = {0: 3, 1: 9}
+    requests.delete({0: 5, 1: 7})
+    requests.time.sleep(500)
+    assert requests.answers == [{0: ("REQUEST_TIMED_OUT", 3), 1: ("NONE", 9)}]

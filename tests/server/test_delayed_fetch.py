@@ -52,7 +52,7 @@ class FetchedPartition:
         return self.epoch_end
 
 
-class World:
+class FetchRequests:
     """A purgatory, two partitions, and what the reader was told."""
 
     def __init__(self):
@@ -95,46 +95,46 @@ class World:
 
 
 @pytest.fixture
-def world():
-    return World()
+def requests():
+    return FetchRequests()
 
 
-def test_a_fetch_is_answered_when_there_are_enough_bytes_in_all_partitions_together(world):
-    assert not world.fetch(0, 1)
-    world[0].log_end = LogOffsetMetadata(7, 0, 70)
-    assert world.check() == 0 and world.answers == []
-    world[1].log_end = LogOffsetMetadata(6, 0, 60)
-    assert world.check(1) == 1
-    ((first, second),) = world.answers
+def test_a_fetch_is_answered_when_there_are_enough_bytes_in_all_partitions_together(requests):
+    assert not requests.fetch(0, 1)
+    requests[0].log_end = LogOffsetMetadata(7, 0, 70)
+    assert requests.check() == 0 and requests.answers == []
+    requests[1].log_end = LogOffsetMetadata(6, 0, 60)
+    assert requests.check(1) == 1
+    ((first, second),) = requests.answers
     assert (first[0].partition, second[0].partition) == (0, 1)
     assert first[1].high_watermark == 7 and not first[1].is_reassignment_fetch and second[1].is_reassignment_fetch
 
 
-def test_the_answer_is_read_again_and_not_as_a_new_fetch_of_the_follower(world):
-    world.fetch(0)
-    world.time.sleep(499)
-    assert world.reads == []
-    world.time.sleep(1)
-    (((key, asked),), from_purgatory) = world.reads[0]
-    assert from_purgatory and key.partition == 0 and asked.fetch_offset == 5 and len(world.answers) == 1
+def test_the_answer_is_read_again_and_not_as_a_new_fetch_of_the_follower(requests):
+    requests.fetch(0)
+    requests.time.sleep(499)
+    assert requests.reads == []
+    requests.time.sleep(1)
+    (((key, asked),), from_purgatory) = requests.reads[0]
+    assert from_purgatory and key.partition == 0 and asked.fetch_offset == 5 and len(requests.answers) == 1
 
 
-def test_more_bytes_than_a_partition_may_give_do_not_count(world):
-    world.fetch(0, max_bytes=29)
-    world[0].log_end = LogOffsetMetadata(9, 0, 90)
-    assert world.check() == 0
-    world.fetch(0, max_bytes=30)
-    assert len(world.answers) == 1
+def test_more_bytes_than_a_partition_may_give_do_not_count(requests):
+    requests.fetch(0, max_bytes=29)
+    requests[0].log_end = LogOffsetMetadata(9, 0, 90)
+    assert requests.check() == 0
+    requests.fetch(0, max_bytes=30)
+    assert len(requests.answers) == 1
 
 
 @pytest.mark.parametrize("isolation", FetchIsolation)
-def test_what_a_reader_may_not_see_does_not_count(world, isolation):
+def test_what_a_reader_may_not_see_does_not_count(requests, isolation):
     consumer = -1
-    world.fetch(0, isolation=isolation, replica_id=consumer)
+    requests.fetch(0, isolation=isolation, replica_id=consumer)
     ends = {"log_end": FetchIsolation.LOG_END, "high_watermark": FetchIsolation.HIGH_WATERMARK}
     for name, found in {**ends, "last_stable": FetchIsolation.TXN_COMMITTED}.items():
-        setattr(world[0], name, LogOffsetMetadata(9, 0, 90))
-        assert world.check() == (isolation is found)
+        setattr(requests[0], name, LogOffsetMetadata(9, 0, 90))
+        assert requests.check() == (isolation is found)
 
 
 @pytest.mark.parametrize(
@@ -146,48 +146,48 @@ def test_what_a_reader_may_not_see_does_not_count(world, isolation):
         FencedLeaderEpochException,
     ],
 )
-def test_a_partition_that_cannot_be_read_any_more_ends_the_wait(world, error):
-    world.fetch(0, 1)
-    world[1].error = error("gone")
-    assert world.check(1) == 1 and len(world.answers) == 1
+def test_a_partition_that_cannot_be_read_any_more_ends_the_wait(requests, error):
+    requests.fetch(0, 1)
+    requests[1].error = error("gone")
+    assert requests.check(1) == 1 and len(requests.answers) == 1
 
 
-def test_other_errors_are_left_to_the_caller(world):
-    world.fetch(0)
-    world[0].error = UnknownLeaderEpochException("newer")
+def test_other_errors_are_left_to_the_caller(requests):
+    requests.fetch(0)
+    requests[0].error = UnknownLeaderEpochException("newer")
     with pytest.raises(UnknownLeaderEpochException):
-        world.check()
+        requests.check()
 
 
-def test_a_log_that_was_cut_below_the_fetch_offset_ends_the_wait(world):
-    world.fetch(0)
-    world[0].log_end = LogOffsetMetadata(4, 0, 40)
-    assert world.check() == 1
+def test_a_log_that_was_cut_below_the_fetch_offset_ends_the_wait(requests):
+    requests.fetch(0)
+    requests[0].log_end = LogOffsetMetadata(4, 0, 40)
+    assert requests.check() == 1
 
 
-def test_a_newer_segment_with_something_to_read_ends_the_wait(world):
-    world.fetch(0)
-    world[0].log_end = LogOffsetMetadata(6, 5, 10)
-    assert world.check() == 1
+def test_a_newer_segment_with_something_to_read_ends_the_wait(requests):
+    requests.fetch(0)
+    requests[0].log_end = LogOffsetMetadata(6, 5, 10)
+    assert requests.check() == 1
 
 
-def test_a_new_segment_alone_ends_no_wait(world):
-    world.fetch(0)
-    world[0].log_end = LogOffsetMetadata(5, 5, 0)
-    assert world.check() == 0
-    world[0].high_watermark = LogOffsetMetadata(6)
+def test_a_new_segment_alone_ends_no_wait(requests):
+    requests.fetch(0)
+    requests[0].log_end = LogOffsetMetadata(5, 5, 0)
+    assert requests.check() == 0
+    requests[0].high_watermark = LogOffsetMetadata(6)
     consumer = -1
-    assert not world.fetch(0, isolation=FetchIsolation.HIGH_WATERMARK, replica_id=consumer)
+    assert not requests.fetch(0, isolation=FetchIsolation.HIGH_WATERMARK, replica_id=consumer)
 
 
-def test_a_partition_whose_place_was_not_known_is_not_looked_at(world):
-    world[0].error = NotLeaderOrFollowerException("gone")
-    assert not world.fetch(0, place=UNKNOWN_OFFSET_METADATA)
-    assert world[0].asked == []
+def test_a_partition_whose_place_was_not_known_is_not_looked_at(requests):
+    requests[0].error = NotLeaderOrFollowerException("gone")
+    assert not requests.fetch(0, place=UNKNOWN_OFFSET_METADATA)
+    assert requests[0].asked == []
 
 
-def test_a_fetch_without_a_minimum_needs_no_data(world):
-    assert world.fetch(0, min_bytes=0)
+def test_a_fetch_without_a_minimum_needs_no_data(requests):
+    assert requests.fetch(0, min_bytes=0)
 
 
 @pytest.mark.parametrize(
@@ -200,17 +200,17 @@ def test_a_fetch_without_a_minimum_needs_no_data(world):
         EpochEndOffset(3, 100, Errors.NOT_LEADER_OR_FOLLOWER),
     ],
 )
-def test_a_follower_whose_log_differs_is_told_at_once(world, found):
-    assert not world.fetch(0, last_fetched_epoch=3)
-    world[0].epoch_end = found
-    assert world.check() == 1
+def test_a_follower_whose_log_differs_is_told_at_once(requests, found):
+    assert not requests.fetch(0, last_fetched_epoch=3)
+    requests[0].epoch_end = found
+    assert requests.check() == 1
 
 
-def test_a_follower_whose_log_agrees_waits(world):
-    world[0].epoch_end = EpochEndOffset(3, 5)
-    assert not world.fetch(0, last_fetched_epoch=3)
+def test_a_follower_whose_log_agrees_waits(requests):
+    requests[0].epoch_end = EpochEndOffset(3, 5)
+    assert not requests.fetch(0, last_fetched_epoch=3)
 
 
-def test_the_partition_is_asked_with_the_readers_epoch_and_by_its_kind(world):
-    world.fetch(0)
-    assert set(world[0].asked) == {(2, True)}
+def test_the_partition_is_asked_with_the_readers_epoch_and_by_its_kind(requests):
+    requests.fetch(0)
+    assert set(requests[0].asked) == {(2, True)}

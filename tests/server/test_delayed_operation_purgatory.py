@@ -367,35 +367,35 @@ class OurPurgatory:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_kafkas_purgatory_does_the_same(kafka, seed):
-    """Drawn acts: watch, let something happen, check a key, complete by force, give a key up, let time pass."""
+    """Drawn steps: watch, let something happen, check a key, complete by force, give a key up, let time pass."""
     draw = random.Random(seed)
     purge_interval = [0, 3, 1000][seed % 3]
     both = [KafkaPurgatory(kafka, purge_interval), OurPurgatory(purge_interval)]
 
-    def do(act, *arguments):
-        results = [getattr(one, act)(*arguments) for one in both]
-        assert results[0] == results[1], (act, arguments, results)
+    def do(step, *arguments):
+        results = [getattr(one, step)(*arguments) for one in both]
+        assert results[0] == results[1], (step, arguments, results)
         seen = [one.seen() for one in both]
-        assert seen[0] == seen[1], (act, arguments)
+        assert seen[0] == seen[1], (step, arguments)
 
     for _ in range(60):
-        act = draw.choice(["watch"] * 4 + ["happen", "happen", "check", "check", "check", "cancel", "force", "tick"])
-        if act == "watch":
+        step = draw.choice(["watch"] * 4 + ["happen", "happen", "check", "check", "check", "cancel", "force", "tick"])
+        if step == "watch":
             do("add_event")
             events = draw.sample(range(len(both[1].events)), draw.randint(1, min(2, len(both[1].events))))
             partitions = draw.sample(range(4), draw.randint(1, 3))
             do("watch", 600_000, events, partitions)
-        elif act == "happen" and both[1].events:
+        elif step == "happen" and both[1].events:
             do("happen", draw.randrange(len(both[1].events)))
-        elif act == "check":
+        elif step == "check":
             do("check", draw.randrange(4))
-        elif act == "cancel" and draw.random() < 0.3:
+        elif step == "cancel" and draw.random() < 0.3:
             do("cancel", draw.randrange(4))
-        elif act == "force" and both[1].operations:
+        elif step == "force" and both[1].operations:
             do("force", draw.randrange(len(both[1].operations)))
-        elif act == "tick" and purge_interval < 1000:
+        elif step == "tick" and purge_interval < 1000:
             do("tick", [])
-        elif act == "tick":
+        elif step == "tick":
             # Kafka's timer completes what expires in a thread of its own, beside the clearing of the lists: so one test
             # sees only the one, and one only the other.
             do("add_event")

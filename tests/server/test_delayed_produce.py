@@ -15,7 +15,7 @@ from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 
 
-class World:
+class ProduceRequests:
     """A purgatory, partitions with a high watermark each, and the answers that were given."""
 
     def __init__(self):
@@ -51,58 +51,58 @@ class World:
 
 
 @pytest.fixture
-def world():
-    return World()
+def requests():
+    return ProduceRequests()
 
 
-def test_a_request_whose_records_are_replicated_is_answered_at_once(world):
-    world.high_watermarks = {0: 5}
-    assert world.produce({0: 5})
-    assert world.answers == [{0: ("NONE", 4)}]
+def test_a_request_whose_records_are_replicated_is_answered_at_once(requests):
+    requests.high_watermarks = {0: 5}
+    assert requests.produce({0: 5})
+    assert requests.answers == [{0: ("NONE", 4)}]
 
 
-def test_a_request_is_answered_when_the_high_watermark_reaches_the_required_offset(world):
-    world.produce({0: 5})
-    world.high_watermarks[0] = 4
-    assert world.check(0) == 0 and world.answers == []
-    world.high_watermarks[0] = 5
-    assert world.check(0) == 1 and world.answers == [{0: ("NONE", 4)}]
-    world.time.sleep(1000)
-    assert len(world.answers) == 1
+def test_a_request_is_answered_when_the_high_watermark_reaches_the_required_offset(requests):
+    requests.produce({0: 5})
+    requests.high_watermarks[0] = 4
+    assert requests.check(0) == 0 and requests.answers == []
+    requests.high_watermarks[0] = 5
+    assert requests.check(0) == 1 and requests.answers == [{0: ("NONE", 4)}]
+    requests.time.sleep(1000)
+    assert len(requests.answers) == 1
 
 
-def test_all_partitions_are_answered_together_and_a_settled_one_is_not_asked_again(world):
-    world.produce({0: 5, 1: 7})
-    world.high_watermarks[1] = 7
-    assert world.check(1) == 0 and world.answers == []
-    world.asked.clear()
-    assert world.check(0) == 0 and world.asked == [0]
-    world.high_watermarks[0] = 9
-    assert world.check(0) == 1
-    assert world.answers == [{0: ("NONE", 4), 1: ("NONE", 6)}]
+def test_all_partitions_are_answered_together_and_a_settled_one_is_not_asked_again(requests):
+    requests.produce({0: 5, 1: 7})
+    requests.high_watermarks[1] = 7
+    assert requests.check(1) == 0 and requests.answers == []
+    requests.asked.clear()
+    assert requests.check(0) == 0 and requests.asked == [0]
+    requests.high_watermarks[0] = 9
+    assert requests.check(0) == 1
+    assert requests.answers == [{0: ("NONE", 4), 1: ("NONE", 6)}]
 
 
-def test_a_partition_that_took_nothing_is_not_waited_for_and_keeps_its_error(world):
-    world.produce({0: 5, 1: 7}, refused={1})
-    assert world.asked == [0, 0]
-    world.high_watermarks[0] = 5
-    world.check(0)
-    assert world.answers == [{0: ("NONE", 4), 1: ("RECORD_LIST_TOO_LARGE", -1)}]
+def test_a_partition_that_took_nothing_is_not_waited_for_and_keeps_its_error(requests):
+    requests.produce({0: 5, 1: 7}, refused={1})
+    assert requests.asked == [0, 0]
+    requests.high_watermarks[0] = 5
+    requests.check(0)
+    assert requests.answers == [{0: ("NONE", 4), 1: ("RECORD_LIST_TOO_LARGE", -1)}]
 
 
 @pytest.mark.parametrize("error", [Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND])
-def test_an_error_settles_a_partition_and_the_answer_keeps_its_base_offset(world, error):
-    world.produce({0: 5})
-    world.errors[0] = error
-    assert world.check(0) == 1
-    assert world.answers == [{0: (error.name, 4)}]
+def test_an_error_settles_a_partition_and_the_answer_keeps_its_base_offset(requests, error):
+    requests.produce({0: 5})
+    requests.errors[0] = error
+    assert requests.check(0) == 1
+    assert requests.answers == [{0: (error.name, 4)}]
 
 
-def test_what_is_pending_when_the_time_is_over_is_answered_with_a_timeout(world):
-    world.produce({0: 5, 1: 7, 2: 1}, refused={2})
-    world.high_watermarks[1] = 7
-    world.check(1)
-    world.time.sleep(499)
-    assert world.answers == []
-    world.time.sleep(1)
-    assert world.answers == [{0: ("REQUEST_TIMED_OUT", 4), 1: ("NONE", 6), 2: ("RECORD_LIST_TOO_LARGE", -1)}]
+def test_what_is_pending_when_the_time_is_over_is_answered_with_a_timeout(requests):
+    requests.produce({0: 5, 1: 7, 2: 1}, refused={2})
+    requests.high_watermarks[1] = 7
+    requests.check(1)
+    requests.time.sleep(499)
+    assert requests.answers == []
+    requests.time.sleep(1)
+    assert requests.answers == [{0: ("REQUEST_TIMED_OUT", 4), 1: ("NONE", 6), 2: ("RECORD_LIST_TOO_LARGE", -1)}]

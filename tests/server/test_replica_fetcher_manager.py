@@ -7,7 +7,7 @@ from minikafka.common.uuid import ONE_UUID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState
 from minikafka.server.replica_fetcher_manager import BrokerIdAndFetcherId, ReplicaFetcherManager
-from tests.server.followers import World
+from tests.server.followers import Follower
 
 PARTITIONS = [TopicPartition(topic, number) for topic in "ab" for number in range(3)]
 BROKERS = [BrokerEndPoint(number, "localhost", 9092 + number) for number in range(3)]
@@ -41,20 +41,20 @@ class Made(list):
 
 
 @pytest.fixture
-def world(tmp_path):
-    world = World(tmp_path)
-    world.open_logs(*PARTITIONS)
+def follower(tmp_path):
+    follower = Follower(tmp_path)
+    follower.open_logs(*PARTITIONS)
     for tp in PARTITIONS:
-        world.append(tp, 1, to=world.logs[tp])
-    return world
+        follower.append(tp, 1, to=follower.logs[tp])
+    return follower
 
 
 @pytest.fixture
-def manager(world):
-    return manager_of(world)
+def manager(follower):
+    return manager_of(follower)
 
 
-def manager_of(world, fetchers=1):
+def manager_of(follower, fetchers=1):
     made = Made()
 
     def connect(broker_end_point, fetcher_id):
@@ -62,7 +62,7 @@ def manager_of(world, fetchers=1):
         return made[-1]
 
     config = BrokerConfig({"node.id": 9, "num.replica.fetchers": fetchers})
-    manager = ReplicaFetcherManager(config, world, world.time, lambda: 1, connect)
+    manager = ReplicaFetcherManager(config, follower, follower.time, lambda: 1, connect)
     manager.made = made
     return manager
 
@@ -112,8 +112,8 @@ def test_a_partition_that_was_given_up_is_taken_up_again(manager):
     assert not manager.failed_partitions.contains(PARTITIONS[0])
 
 
-def test_a_round_asks_by_the_numbers_of_fetchers_then_of_leaders(world):
-    manager = manager_of(world, fetchers=2)
+def test_a_round_asks_by_the_numbers_of_fetchers_then_of_leaders(follower):
+    manager = manager_of(follower, fetchers=2)
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[2 - tp.partition]) for tp in PARTITIONS})
     manager.do_work()
     assert (
@@ -121,8 +121,8 @@ def test_a_round_asks_by_the_numbers_of_fetchers_then_of_leaders(world):
     )
 
 
-def test_more_fetchers_divide_the_partitions_anew_and_keep_their_places(world):
-    manager = manager_of(world)
+def test_more_fetchers_divide_the_partitions_anew_and_keep_their_places(follower):
+    manager = manager_of(follower)
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[0], epoch=3, topic_id=ONE_UUID) for tp in PARTITIONS})
     manager.resize_thread_pool(3)
     assert {key.fetcher_id for key in manager.fetcher_thread_map} == {manager.get_fetcher_id(tp) for tp in PARTITIONS}
@@ -147,12 +147,12 @@ def test_all_fetchers_end_with_the_broker(manager):
     assert manager.fetcher_thread_map == {} and all(connection.closed for connection in manager.made)
 
 
-def test_kafka_gives_partitions_the_same_fetchers(kafka, world):
+def test_kafka_gives_partitions_the_same_fetchers(kafka, follower):
     topics = ["t", "orders", "ö", "payments-2024", "__consumer_offsets", "x" * 249]
     utils = kafka.find_class("org.apache.kafka.common.utils.Utils")
     objects = kafka.find_class("java.util.Objects")
     for fetchers in (1, 3, 7):
-        manager = manager_of(world, fetchers)
+        manager = manager_of(follower, fetchers)
         for topic in topics:
             for number in range(4):
                 # The formula of AbstractFetcherManager, which is private: its parts are asked.

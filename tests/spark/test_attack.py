@@ -1,4 +1,4 @@
-"""Damaged and hostile directories: what a reader is told of them, and that it lives on."""
+"""Damaged and hostile directories: what a reader is told of them, and that it goes on."""
 
 import os
 import resource

@@ -53,7 +53,7 @@ def test_that_of_a_killed_process_goes_when_the_next_one_begins(tmp_path, proces
 
 
 def test_it_is_made_anew_when_the_machine_was_tidied_up(tmp_path):
-    """In a process of its own: where a session of Spark lives, it would lose its files."""
+    """In a process of its own: where a session of Spark runs, it would lose its files."""
     code = """
 import shutil
 from minikafka.common.own_directory import own_directory

@@ -359,13 +359,13 @@ def test_a_long_file_that_no_load_reads_is_in_nobodys_way(directory, name):
 @pytest.mark.parametrize("command", ["recover", "clean"])
 @pytest.mark.parametrize("answer", ["n\n", "\n", ""], ids=["no", "nothing", "end of input"])
 def test_without_a_yes_nothing_is_changed(directory, monkeypatch, command, answer):
-    def world():
+    def disk_state():
         return {path: path.stat().st_mtime_ns for path in directory.parent.rglob("*")}
 
-    before = world()
+    before = disk_state()
     with CliRunner().isolation(input=answer) as (_, told, _):
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
         with pytest.raises(SystemExit) as ended:
             main([command, str(directory)])
         assert ended.value.code == 1 and b"[y/N]" in told.getvalue()
-    assert world() == before
+    assert disk_state() == before

@@ -79,7 +79,7 @@ def test_aborted_transactions_come_with_the_read(opened):
 
 
 @pytest.mark.parametrize(
-    "act, error, message",
+    "operation, error, message",
     [
         (
             lambda o: o.append("[1x10 pid=8 epoch=0 seq=5]"),
@@ -93,10 +93,10 @@ def test_aborted_transactions_come_with_the_read(opened):
         (lambda o: o.log.truncate_to(-1), errors.IllegalArgumentException, "-1"),
     ],
 )
-def test_exceptions_are_minikafkas(opened, act, error, message):
+def test_exceptions_are_minikafkas(opened, operation, error, message):
     opened.append("[1x10 pid=8 epoch=0 seq=0]")
     with pytest.raises(error) as raised:
-        act(opened)
+        operation(opened)
     assert type(raised.value) is error
     assert message in str(raised.value)
 

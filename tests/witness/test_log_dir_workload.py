@@ -1,4 +1,4 @@
-"""The life of a log directory: minikafka's and Kafka's log managers and Spark tell the same of it."""
+"""Operations on a log directory: minikafka's and Kafka's log managers and Spark tell the same of it."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from minikafka.witness.log_dir.expect import log_dir_expected
 from minikafka.witness.log_dir.run import Impossible, LogDirRunner, run_log_dir
 from minikafka.witness.log_dir.workload import ARGUMENTS, LogDirWorkload
 
-LIFE = """\
+WORKLOAD = """\
 manager flush_check_ms=60000
 default flush.ms=100000
 topic audit retention.ms=400000
@@ -55,8 +55,8 @@ stop
 
 
 def test_its_text_is_read_and_written():
-    workload = LogDirWorkload.parse(LIFE + "  # the end\n\n")
-    assert str(workload) == LIFE
+    workload = LogDirWorkload.parse(WORKLOAD + "  # the end\n\n")
+    assert str(workload) == WORKLOAD
     assert workload.partitions == ["audit-0", "orders-0", "orders-1", "state-0"]
     assert workload.topic_setting("audit-0", "retention.ms", "1") == "400000"
     assert "<code>append audit-0 [2x10]</code>" in workload._repr_html_()
@@ -79,8 +79,8 @@ def test_a_line_that_cannot_be_read_is_named(line, words):
         LogDirWorkload.parse(f"start\n{line}\n")
 
 
-def test_a_life_has_expected_marks(tmp_path):
-    rows = run_log_dir(LogDirWorkload.parse(LIFE), LogManager, tmp_path / "a").rows
+def test_a_workload_has_expected_marks(tmp_path):
+    rows = run_log_dir(LogDirWorkload.parse(WORKLOAD), LogManager, tmp_path / "a").rows
     assert [row["clean_shutdown"] for row in rows[-6:]] == [True, False, False, False, False, True]
     assert "segments" in rows[0] and "segments" not in rows[-1]
     assert dict(rows[-1]["recovery_point_file"]) == {"audit-0": 7, "orders-0": 5, "orders-1": 7, "state-0": 2}
@@ -110,7 +110,7 @@ def test_a_deleted_log_is_gone_after_its_minute(tmp_path):
         assert len(list(directory.glob("orders-0.*-delete"))) == left
 
 
-def test_spark_refuses_a_life_in_which_a_log_is_deleted():
+def test_spark_refuses_a_workload_in_which_a_log_is_deleted():
     with pytest.raises(ValueError, match="does not follow the deletion"):
         log_dir_expected(LogDirWorkload.parse("start\ncreate orders-0\ndelete orders-0\n"))
 
@@ -141,7 +141,7 @@ def test_drawn_workloads_are_repeated_by_their_seed_and_their_text():
 
 @pytest.mark.slow
 def test_three_witnesses_tell_the_same(kafka, spark, tmp_path):
-    workload = LogDirWorkload.parse(LIFE)
+    workload = LogDirWorkload.parse(WORKLOAD)
     ours = run_log_dir(workload, LogManager, tmp_path / "a")
     theirs = run_log_dir(workload, partial(KafkaLogManager, kafka), tmp_path / "b", "kafka")
     agreement = agree(ours, log_dir_expected(workload, spark), theirs).check()

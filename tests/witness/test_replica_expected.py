@@ -1,4 +1,4 @@
-"""The Spark witness of replication: on a life that is small enough to work out by hand, and on drawn ones."""
+"""The Spark witness of replication: on a workload that is small enough to work out by hand, and on drawn ones."""
 
 import dataclasses
 import os
@@ -16,7 +16,7 @@ from minikafka.witness.replicas.quantities import replica_quantities
 from minikafka.witness.replicas.run import ReplicaRunner
 from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload
 
-LIVES = int(os.environ.get("MINIKAFKA_REPLICA_LIVES", 30))
+WORKLOADS = int(os.environ.get("MINIKAFKA_REPLICA_WORKLOADS", 30))
 SIZE = 50
 
 BEGINNING = """
@@ -64,8 +64,8 @@ _ROLLS_AND_LIMITS = frozenset(
 )
 
 
-def followed_life(seed: int) -> ReplicaWorkload:
-    """A life that Spark can follow for long: few elections, one segment a log, fetches that carry everything."""
+def followed_workload(seed: int) -> ReplicaWorkload:
+    """A workload that Spark can follow for long: few elections, one segment a log, fetches that carry everything."""
     drawn = draw_replica_workload(
         seed,
         SIZE,
@@ -133,7 +133,7 @@ def test_an_election_is_not_followed(by_hand):
     assert by_hand[29] == {}
 
 
-def test_minikafka_agrees_on_the_life_by_hand(by_hand, tmp_path, silent):
+def test_minikafka_agrees_on_the_workload_by_hand(by_hand, tmp_path, silent):
     agreement = agree(by_hand, minikafkas(BY_HAND, tmp_path)).check()
     assert agreement.agreed_quantities == [f"{quantity} t-0" for quantity in OF_A_PARTITION]
 
@@ -155,9 +155,9 @@ def test_a_request_waits_for_all_its_partitions(spark, tmp_path, silent):
 
 @pytest.fixture(scope="module")
 def drawn(spark):
-    """Drawn lives, each with what Spark expects of it: one question for all of them."""
-    lives = [followed_life(seed) for seed in range(LIVES)]
-    return list(zip(lives, replica_expected(lives, spark), strict=True))
+    """Drawn workloads, each with what Spark expects of it: one question for all of them."""
+    workloads = [followed_workload(seed) for seed in range(WORKLOADS)]
+    return list(zip(workloads, replica_expected(workloads, spark), strict=True))
 
 
 @pytest.mark.slow
@@ -168,12 +168,12 @@ def test_minikafka_agrees_on_drawn_lives(drawn, silent, tmp_path):
     ]
     for agreement, (workload, _) in zip(agreements, drawn, strict=True):
         assert agreement, f"{agreement.first_difference}\n{workload}"
-    assert sum(agreement.cells for agreement in agreements) > 500 * LIVES
+    assert sum(agreement.cells for agreement in agreements) > 500 * WORKLOADS
 
 
 @pytest.mark.slow
 def test_kafka_agrees_on_drawn_lives(drawn, kafka, tmp_path):
-    for number, (workload, expected) in enumerate(drawn[: LIVES // 3]):
+    for number, (workload, expected) in enumerate(drawn[: WORKLOADS // 3]):
         directory = tmp_path / f"{number}"
         kafkas = observe(workload, KafkaCluster(kafka, directory, workload.start_ms), directory, "Kafka")
         agreement = agree(expected, kafkas)
@@ -181,10 +181,10 @@ def test_kafka_agrees_on_drawn_lives(drawn, kafka, tmp_path):
 
 
 @pytest.mark.slow
-def test_drawn_lives_have_what_spark_is_asked_for(drawn):
+def test_drawn_workloads_have_what_spark_is_asked_for(drawn):
     said = [row for _, expected in drawn for row in expected.rows]
     of = lambda quantity: [value for row in said for name, value in row.items() if name.startswith(quantity)]  # noqa: E731
-    assert sum(map(len, of("acknowledged"))) > LIVES / 4 and sum(map(len, of("timed_out"))) > LIVES / 4
+    assert sum(map(len, of("acknowledged"))) > WORKLOADS / 4 and sum(map(len, of("timed_out"))) > WORKLOADS / 4
     assert len({len(isr) for isr in of("isr")}) == 3
     assert sum(len(row) for row in said) > 12 * len(said)
 

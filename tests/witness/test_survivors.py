@@ -17,7 +17,7 @@ from minikafka.witness.log.workload import Workload
 
 CONFIG = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000 internal.segment.bytes="
 
-THREE_LIVES = f"""
+THREE_RECORDS = f"""
 {CONFIG}250
 append_as_leader [2x30 keys=3]
 append_as_leader [2x30,null keys=3 data=1]                            # key 2 is deleted
@@ -126,7 +126,7 @@ def offsets_of(result):
 
 
 def test_a_tombstone_has_three_lives(kafka, spark, tmp_path):
-    workload = Workload.parse(THREE_LIVES)
+    workload = Workload.parse(THREE_RECORDS)
     expected, *_ = agree_all(kafka, workload, spark, tmp_path)
     seen = [expected.value(i, "result") for i, op in enumerate(workload) if op.kind == "consume"]
     assert seen == ["0..5 7..9", "0 2..3 7..9", "7 10..13", "7 12..17"]
@@ -139,16 +139,20 @@ def test_the_witnesses_agree_on_who_survives(kafka, spark, tmp_path, seed):
 
 
 def test_the_directory_holds_the_survivors_and_nothing_else(spark, tmp_path):
-    workload = Workload.parse(THREE_LIVES)
+    workload = Workload.parse(THREE_RECORDS)
     run(workload, minikafka_log, tmp_path / "topic-0")
-    lives = record_lives(workload, spark).where("gone_at IS NULL AND marker = ''").collect()
-    assert records_in(tmp_path / "topic-0") == [(life.offset, life.key) for life in lives]
+    records = record_lives(workload, spark).where("gone_at IS NULL AND marker = ''").collect()
+    assert records_in(tmp_path / "topic-0") == [(record.offset, record.key) for record in records]
 
 
 def test_each_record_that_goes_has_a_reason(spark):
-    lives = {life.offset: life for life in record_lives(Workload.parse(THREE_LIVES), spark).collect()}
-    assert [(lives[o].why, lives[o].gone_at) for o in (1, 4, 7)] == [("superseded", 8), ("aborted", 8), (None, None)]
-    assert lives[4].fate == "abort" and lives[6].marker == "abort"
+    records = {record.offset: record for record in record_lives(Workload.parse(THREE_RECORDS), spark).collect()}
+    assert [(records[o].why, records[o].gone_at) for o in (1, 4, 7)] == [
+        ("superseded", 8),
+        ("aborted", 8),
+        (None, None),
+    ]
+    assert records[4].fate == "abort" and records[6].marker == "abort"
 
 
 @pytest.mark.parametrize(

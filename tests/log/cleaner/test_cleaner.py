@@ -65,7 +65,7 @@ class Model:
         self.records = kept
 
 
-class Life:
+class DrawnLog:
     """A log to which things are done that are drawn, with its model beside it."""
 
     def __init__(self, directory, seed):
@@ -137,21 +137,21 @@ class Life:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_what_survives(tmp_path, seed):
-    life = Life(tmp_path, seed)
+    drawn = DrawnLog(tmp_path, seed)
     for _ in range(5):
-        for _ in range(life.draw.randrange(3, 15)):
-            life.draw.choice([life.append, life.append, life.transact])()
-        life.time.sleep(life.draw.choice([1, 500, 600, 2000]))
-        life.clean()
-        life.check()
+        for _ in range(drawn.draw.randrange(3, 15)):
+            drawn.draw.choice([drawn.append, drawn.append, drawn.transact])()
+        drawn.time.sleep(drawn.draw.choice([1, 500, 600, 2000]))
+        drawn.clean()
+        drawn.check()
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_what_survives_where_the_map_is_small(tmp_path, seed):
-    life = Life(tmp_path, seed)
+    drawn = DrawnLog(tmp_path, seed)
     for _ in range(6):
-        for _ in range(life.draw.randrange(3, 15)):
-            life.append()
-        life.time.sleep(life.draw.choice([1, 2000]))
-        life.clean(slots=4)
-        life.check()
+        for _ in range(drawn.draw.randrange(3, 15)):
+            drawn.append()
+        drawn.time.sleep(drawn.draw.choice([1, 2000]))
+        drawn.clean(slots=4)
+        drawn.check()

@@ -97,12 +97,12 @@ def test_pauses_are_counted(house):
 
 def test_only_what_is_in_progress_can_end(house):
     manager = house.manager
-    for act in (lambda: manager.done_cleaning(A, house.dirs[0], 5), lambda: manager.done_deleting([A])):
+    for call in (lambda: manager.done_cleaning(A, house.dirs[0], 5), lambda: manager.done_deleting([A])):
         with pytest.raises(IllegalStateException, match="State for partition a-0 should exist"):
-            act()
+            call()
         manager.abort_and_pause_cleaning(A)
         with pytest.raises(IllegalStateException, match="In-progress partition a-0 cannot be in LogCleaningPaused"):
-            act()
+            call()
         manager.resume_cleaning([A])
     assert house.text() == ""
 

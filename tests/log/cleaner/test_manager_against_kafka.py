@@ -49,10 +49,10 @@ class Managers:
     def call(self, ours, theirs) -> str:
         """What both gave or raised."""
         outcomes = []
-        for act in (ours, theirs):
+        for call in (ours, theirs):
             try:
                 with kafka_errors():
-                    outcomes.append(str(act()))
+                    outcomes.append(str(call()))
             except Exception as failure:
                 outcomes.append(f"{type(failure).__name__}: {failure}")
         words = [outcome.split("@")[0].replace("LogCleaningState$", "") for outcome in outcomes]

@@ -1,4 +1,4 @@
-"""Acts drawn at random, done to minikafka's log manager and to Kafka's: the same after each, to the byte."""
+"""Steps drawn at random, done to minikafka's log manager and to Kafka's: the same after each, to the byte."""
 
 import random
 
@@ -19,18 +19,18 @@ CONFIGS = [
 ]
 BATCHES = ["[4x100]", "[1x10]", "[3x60 keys=2]", "[2x20 codec=gzip]"]
 SEEDS = 12
-ACTS_A_SEED = 60
+STEPS_A_SEED = 60
 
 
 class Drawer:
-    """Draws acts that the managers' present state allows, some of them with errors."""
+    """Draws steps that the managers' present state allows, some of them with errors."""
 
     def __init__(self, seed, managers):
         self.rng = random.Random(seed)
         self.managers = managers
 
-    def act(self):
-        acts = {
+    def step(self):
+        steps = {
             self.create: 4,
             self.append: 10,
             self.tick: 8,
@@ -46,8 +46,8 @@ class Drawer:
             self.stop_and_start: 2,
             self.kill_and_start: 2,
         }
-        (act,) = self.rng.choices(list(acts), acts.values())
-        return act.__name__, act()
+        (step,) = self.rng.choices(list(steps), steps.values())
+        return step.__name__, step()
 
     def log(self, partition, is_future=False):
         return self.managers.minikafka.manager.get_log(partition, is_future=is_future)
@@ -122,11 +122,11 @@ class Drawer:
         if log := self.log(partition):
             offset = self.rng.randint(log.log_start_offset, log.high_watermark)
 
-            def act(one):
+            def step(one):
                 reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
                 return one.manager.get_log(partition).maybe_increment_log_start_offset(offset, reason)
 
-            return self.managers.do(act)
+            return self.managers.do(step)
 
     def note_cleaned(self):
         partition = self.partition()
@@ -148,13 +148,13 @@ class Drawer:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_drawn_acts(two_live_managers, seed):
+def test_drawn_steps(two_live_managers, seed):
     managers = two_live_managers("a", "b", "c", flush_check_ms=15_000)
     managers.start()
     drawer, done = Drawer(seed, managers), []
-    for _ in range(ACTS_A_SEED):
+    for _ in range(STEPS_A_SEED):
         try:
-            done.append(drawer.act())
+            done.append(drawer.step())
         except AssertionError as difference:
             raise AssertionError(f"seed {seed}, after {done[-8:]}: {difference}") from None
     managers.stop()

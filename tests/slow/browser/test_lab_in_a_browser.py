@@ -197,10 +197,10 @@ def _press_each(page, output):
     return [_reaction(page, output, button.click) for button in every if button.is_enabled()]
 
 
-def _reaction(page, output, act):
+def _reaction(page, output, action):
     """The seconds from the key or the press until the browser has painted another picture, by its own clock."""
     output.evaluate(_WATCH)
-    act()
+    action()
     _until(page, "() => window.minikafkaReaction !== null", 5, polling=20)
     return page.evaluate("() => window.minikafkaReaction") / 1000
 

@@ -69,7 +69,7 @@ def golden(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
-    """What a drawn life of four producers with transactions under changing leaders left when it was killed."""
+    """What a drawn workload of four producers with transactions under changing leaders left when it was killed."""
     config = {"internal.segment.bytes": 1500, "index.interval.bytes": 250, "segment.ms": 10**12, **SMALL_INDEX}
     config |= {"max.message.bytes": 10**6, "message.timestamp.type": "CreateTime", "cleanup.policy": "delete"}
     quiet = dict.fromkeys(("truncate", "truncate_fully", "retention", "log_start", "reopen", "fetch", "read"), 0)

@@ -23,7 +23,7 @@ from tests.slow.damage.changes import (
 )
 from tests.slow.damage.conftest import NOW, Origin
 
-LIFE = """
+WORKLOAD = """
 config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000 internal.segment.bytes=700 \
 index.interval.bytes=100 segment.index.bytes=1200
 append_as_leader leader_epoch=1 [3x30 keys=4 pid=7 epoch=0 seq=0]
@@ -50,7 +50,7 @@ def keyed(tmp_path_factory):
 
     The cleaner keeps the batches of snappy, lz4 and zstd as they are, and compresses those of gzip anew.
     """
-    workload = Workload.parse(LIFE)
+    workload = Workload.parse(WORKLOAD)
     runner = Runner(minikafka_log, tmp_path_factory.mktemp("keyed") / "topic-0", workload)
     for operation in workload:
         assert not runner.apply(operation).error

@@ -226,19 +226,19 @@ LOADER = runpy.run_path(str(TESTS / "log/test_log_loader_against_kafka.py"))
 
 
 @pytest.fixture(scope="module")
-def lives(two_live_logs_of_the_module):
+def left_behind(two_live_logs_of_the_module):
     """The directory that a clean and an unclean end left, its settings and the checkpoints beside it."""
     left = {}
     for clean in (True, False):
         logs = two_live_logs_of_the_module()
-        LOADER["live"](logs, clean)
+        LOADER["fill"](logs, clean)
         left[clean] = logs.directories[0], logs.minikafka.config, dict(logs.minikafka.checkpoints)
     return left
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
-def test_damage_of_the_loaders_tests(lives, trial, clean):
-    directory, config, checkpoints = lives[clean]
+def test_damage_of_the_loaders_tests(left_behind, trial, clean):
+    directory, config, checkpoints = left_behind[clean]
     points = checkpoints["recovery_point"], checkpoints["log_start_offset"]
     wrong = []
     for name, change in LOADER["CHANGES"].items():

@@ -1,6 +1,6 @@
 """A real broker boots on what minikafka wrote, closed or killed; minikafka recovers what a killed broker left.
 
-One broker lives four lives on one log.dir: it makes the topics; it serves what minikafka wrote and closed and is killed
+One broker runs four times on one log.dir: it makes the topics; it serves what minikafka wrote and closed and is killed
 while it is produced to; it recovers that, and what a killed minikafka left, and stops; the tests look at each.
 """
 
@@ -119,8 +119,8 @@ class Production(threading.Thread):
 
 
 @pytest.fixture(scope="module")
-def life(kafka, tmp_path_factory):
-    """What was seen in the four lives of the broker, by name."""
+def seen_in_runs(kafka, tmp_path_factory):
+    """What was seen in the four runs of the broker, by name."""
     home = tmp_path_factory.mktemp("broker")
     broker, seen = KafkaBroker(home), {}
     closed, killed = (broker.log_dir / str(partition) for partition in (CLOSED, KILLED))
@@ -172,14 +172,14 @@ def life(kafka, tmp_path_factory):
 
 @pytest.mark.parametrize("end", ["closed", "killed"])
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_a_consumer_reads_every_record_that_minikafka_wrote(life, end, isolation):
-    assert life[end][isolation] == life["written"][isolation]
-    assert len(life["written"]["read_uncommitted"]) == len(life["written"]["read_committed"]) + 2 > 50
+def test_a_consumer_reads_every_record_that_minikafka_wrote(seen_in_runs, end, isolation):
+    assert seen_in_runs[end][isolation] == seen_in_runs["written"][isolation]
+    assert len(seen_in_runs["written"]["read_uncommitted"]) == len(seen_in_runs["written"]["read_committed"]) + 2 > 50
 
 
-def test_the_broker_changed_no_byte_of_the_log(life):
+def test_the_broker_changed_no_byte_of_the_log(seen_in_runs):
     written, served = (
-        {path.name: path.read_bytes() for path in (life[name] / str(CLOSED)).glob("*.log")}
+        {path.name: path.read_bytes() for path in (seen_in_runs[name] / str(CLOSED)).glob("*.log")}
         for name in ("closed by minikafka", "served")
     )
     assert served == written and len(written) > 3
@@ -212,37 +212,37 @@ def recover(kafka, opener, directory, recovery_point, clock):
 
 
 @pytest.mark.parametrize("partition, checkpointed", [(CLOSED, True), (CLOSED, False), (KILLED, False)], ids=str)
-def test_both_recover_what_a_kill_left_to_the_same_bytes(life, kafka, tmp_path, partition, checkpointed):
-    known = life["recovery point"] if checkpointed else 0
+def test_both_recover_what_a_kill_left_to_the_same_bytes(seen_in_runs, kafka, tmp_path, partition, checkpointed):
+    known = seen_in_runs["recovery point"] if checkpointed else 0
     states = []
     for opener in ("minikafka", "kafka"):
         copy = tmp_path / opener / str(partition)
-        shutil.copytree(life["left"] / str(partition), copy)
+        shutil.copytree(seen_in_runs["left"] / str(partition), copy)
         states.append(recover(kafka, opener, copy, known, ManualTime(START_MS)))
     assert states[0] == states[1]
     directory_diff(tmp_path / "minikafka", tmp_path / "kafka").require()
 
 
-def test_nothing_that_was_acknowledged_is_lost(life, kafka, tmp_path):
+def test_nothing_that_was_acknowledged_is_lost(seen_in_runs, kafka, tmp_path):
     copy = tmp_path / str(CLOSED)
-    shutil.copytree(life["left"] / str(CLOSED), copy)
+    shutil.copytree(seen_in_runs["left"] / str(CLOSED), copy)
     recover(kafka, "minikafka", copy, 0, ManualTime(START_MS))
     clock = ManualTime(START_MS)
     log = Log.create(copy, LogConfig(CONFIG), scheduler=ManualScheduler(clock), time=clock)
     values = {value for _, _, _, value in consumed(log, FetchIsolation.LOG_END)}
     open_transactions = log.first_unstable_offset
     log.close()
-    assert set(life["acknowledged"]) <= values and len(life["acknowledged"]) >= 3 * ENOUGH_BATCHES
+    assert set(seen_in_runs["acknowledged"]) <= values and len(seen_in_runs["acknowledged"]) >= 3 * ENOUGH_BATCHES
     assert open_transactions is not None
 
 
 @pytest.mark.parametrize("partition", [CLOSED, KILLED], ids=str)
-def test_minikafka_recovers_as_the_broker_itself_did(life, kafka, tmp_path, partition):
-    """Apart from what a broker adds: the epoch of its new life, and what it does once it leads."""
+def test_minikafka_recovers_as_the_broker_itself_did(seen_in_runs, kafka, tmp_path, partition):
+    """Apart from what a broker adds: the epoch of its new incarnation, and what it does once it leads."""
     copy = tmp_path / str(partition)
-    shutil.copytree(life["left"] / str(partition), copy)
-    known = life["recovery point"] if partition == CLOSED else 0
+    shutil.copytree(seen_in_runs["left"] / str(partition), copy)
+    known = seen_in_runs["recovery point"] if partition == CLOSED else 0
     recover(kafka, "minikafka", copy, known, ManualTime(time.time_ns() // 1_000_000))
     added = {"leader-epoch-checkpoint": "the broker has begun a new epoch"}
-    diff = directory_diff(copy, life["recovered by the broker"] / str(partition), excluded=added)
+    diff = directory_diff(copy, seen_in_runs["recovered by the broker"] / str(partition), excluded=added)
     assert diff.equal, diff

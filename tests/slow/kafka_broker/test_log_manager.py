@@ -1,6 +1,6 @@
 """minikafka's log manager starts on what a real broker left, stopped or killed, and a broker starts on what it leaves.
 
-One log directory lives through five lives: a broker makes topics, is produced to and stops; minikafka starts, appends,
+One log directory is used in five runs: a broker makes topics, is produced to and stops; minikafka starts, appends,
 waits and stops; a broker serves what is there, is produced to and killed; minikafka recovers, appends and is killed; a
 broker recovers that and serves it. What the killed broker left is also recovered by Kafka's own log manager, on a copy:
 to the same bytes.
@@ -34,7 +34,7 @@ START_MS = 1_700_000_000_000
 FEW = CleanerConfig(dedupe_buffer_size=1 << 20)
 
 
-class Life:
+class Run:
     """minikafka's manager on a broker's log directory, and its clock."""
 
     def __init__(self, log_dir):
@@ -95,7 +95,7 @@ def consumed(clients):
 
 
 @pytest.mark.slow
-def test_five_lives_of_a_log_directory(kafka, tmp_path):
+def test_five_runs_on_a_log_directory(kafka, tmp_path):
     broker = KafkaBroker(tmp_path, {"log.cleaner.enable": "false", "log.retention.check.interval.ms": "3600000"})
 
     # 1. A broker, stopped.
@@ -108,16 +108,16 @@ def test_five_lives_of_a_log_directory(kafka, tmp_path):
     assert CleanShutdownFileHandler(broker.log_dir).exists()
 
     # 2. minikafka, stopped: retention and the cleaner have been at work.
-    life = Life(broker.log_dir)
-    assert life.broker_epoch is not None
-    assert life.records() == served
-    life.append_and_wait()
-    left = life.records()
+    run = Run(broker.log_dir)
+    assert run.broker_epoch is not None
+    assert run.records() == served
+    run.append_and_wait()
+    left = run.records()
     assert left["plain"][: len(served["plain"])] == served["plain"] and len(left["plain"]) == 30 + 60
     assert len(left["compacted"]) < 60
-    assert life.manager.get_log(PARTITIONS[2]).log_start_offset > 0
-    life.stop()
-    assert CleanShutdownFileHandler(broker.log_dir).read() == life.broker_epoch
+    assert run.manager.get_log(PARTITIONS[2]).log_start_offset > 0
+    run.stop()
+    assert CleanShutdownFileHandler(broker.log_dir).read() == run.broker_epoch
 
     # 3. A broker, killed while its logs are dirty.
     broker.start()
@@ -140,12 +140,12 @@ def test_five_lives_of_a_log_directory(kafka, tmp_path):
     managers.stop()
 
     # 4. minikafka, killed.
-    life = Life(broker.log_dir)
-    assert life.broker_epoch is None
-    assert life.records() == served
-    life.append_and_wait()
-    left = life.records()
-    life.kill()
+    run = Run(broker.log_dir)
+    assert run.broker_epoch is None
+    assert run.records() == served
+    run.append_and_wait()
+    left = run.records()
+    run.kill()
     assert not CleanShutdownFileHandler(broker.log_dir).exists()
     assert len(left["plain"]) == 180
 

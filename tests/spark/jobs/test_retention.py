@@ -70,7 +70,7 @@ def note(home: Path, start: int, high_watermark: int) -> None:
     OffsetCheckpointFile(home / "replication-offset-checkpoint").write({PARTITION: high_watermark})
 
 
-def drawn_life(draw: random.Random, end: int, size: int) -> tuple[dict, int, int, int]:
+def drawn_log(draw: random.Random, end: int, size: int) -> tuple[dict, int, int, int]:
     """Settings, the time, the log start and the high watermark."""
     high_watermark = draw.choice((end, end, draw.randrange(end)))
     config = {
@@ -95,12 +95,12 @@ def test_what_goes_is_what_a_log_deletes(spark, request, tmp_path, seed, judge):
     size = sum(file.stat().st_size for file in (tmp_path / "old-0").glob("*.log"))
     rules = set()
     for _ in range(6):
-        life = config, now, start, high_watermark = drawn_life(draw, end, size)
+        drawn = config, now, start, high_watermark = drawn_log(draw, end, size)
         note(tmp_path, start, high_watermark)
         configs = tuple(f"{name}={setting}" for name, setting in config.items())
         answer = retention(partitions(spark, [tmp_path]), now=now, configs=configs).toArrow().to_pylist()
-        want = deleted_by_a_log(open_log, tmp_path, *life)
-        assert {row["baseOffset"] for row in answer if row["goesBy"]} == want, life
+        want = deleted_by_a_log(open_log, tmp_path, *drawn)
+        assert {row["baseOffset"] for row in answer if row["goesBy"]} == want, drawn
         rules |= {row["goesBy"] for row in answer}
         assert answer[-1]["endOffset"] == end
     assert len(rules) > 2

@@ -231,7 +231,7 @@ def append(directory: Path, value: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
-    """Each world ends with all of the old or all of the new once the next write has begun."""
+    """Each table ends with all of the old or all of the new once the next write has begun."""
     new, steps = [b"new 0", b"new 1"], 0
     while True:
         log_dir = tmp_path / str(steps)

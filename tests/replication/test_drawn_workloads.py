@@ -1,4 +1,4 @@
-"""Drawn lives of brokers: equal answers, states and files, of minikafka's brokers and Kafka's own."""
+"""Drawn workloads of brokers: equal answers, states and files, of minikafka's brokers and Kafka's own."""
 
 import itertools
 
@@ -21,7 +21,7 @@ def seed(request):
     return 20_000 if chosen is None else chosen
 
 
-def test_no_difference_in_drawn_lives(kafka, silent, seed, request):
+def test_no_difference_in_drawn_workloads(kafka, silent, seed, request):
     wanted = request.config.getoption("--operations") or OPERATIONS_IN_MAKE_TEST
     done = 0
     for profile, number, workload in drawn_workloads(PROFILES, draw, seed, SIZE):
@@ -32,10 +32,10 @@ def test_no_difference_in_drawn_lives(kafka, silent, seed, request):
             break
 
 
-def test_lives_do_what_they_should(kafka, silent):
+def test_workloads_do_what_they_should(kafka, silent):
     """Requests wait, followers leave the in-sync replicas and come back, leaders change."""
-    lives = [draw("brokers that come and go", seed, 2 * SIZE) for seed in range(6)]
-    seen = [step for life in lives for step in compare(kafka, life).seen]
+    workloads = [draw("brokers that come and go", seed, 2 * SIZE) for seed in range(6)]
+    seen = [step for workload in workloads for step in compare(kafka, workload).seen]
     partitions = [
         partition for step in seen for state in step.states.values() for partition in state["partitions"].values()
     ]

@@ -1,4 +1,4 @@
-"""At any point of a drawn life of a log, the rows are what its consumers see: here the log itself tells what."""
+"""At any point of a drawn workload, the rows are what the log's consumers see: here the log itself tells what."""
 
 import random
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.slow.differential.test_old_formats import aged
 from tests.spark.rows import rows
 
 LOOKS = 5
-"""How often a life is looked at."""
+"""How often a log is looked at."""
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -53,7 +53,7 @@ class StoredBatch(NamedTuple):
 
 
 class Crash(BaseException):
-    """A broker dies here. No part of the engine catches it: it is no Exception."""
+    """A broker is killed here. No part of the engine catches it: it is no Exception."""
 
     def __init__(self, broker_id: int):
         super().__init__(broker_id)
@@ -63,8 +63,8 @@ class Crash(BaseException):
 class Line:
     """The way from a follower to a leader, which may lose an answer or deliver a request twice."""
 
-    def __init__(self, world: "World", peer: Broker):
-        self._world = world
+    def __init__(self, replicas: "Replicas", peer: Broker):
+        self._replicas = replicas
         self._peer = peer
 
     @property
@@ -72,10 +72,10 @@ class Line:
         return self._peer.replica_manager
 
     def handle(self, request: bytes):
-        if self._world.next_fetch == "twice":
+        if self._replicas.next_fetch == "twice":
             self._peer.handle(request)
         answer = self._peer.handle(request)
-        if self._world.next_fetch == "lost":
+        if self._replicas.next_fetch == "lost":
             raise ConnectionError("the answer was lost")
         return answer
 
@@ -83,23 +83,23 @@ class Line:
 class LateChannel:
     """A broker's way to the controller, on which proposals for ISRs wait until somebody lets them through."""
 
-    def __init__(self, world: "World"):
-        self._world = world
+    def __init__(self, replicas: "Replicas"):
+        self._replicas = replicas
         self._sent = []
 
     def send_request(self, request, on_complete) -> None:
         self._sent.append((request, on_complete))
-        if not self._world.late_controller:
+        if not self._replicas.late_controller:
             self.deliver()
 
     def deliver(self) -> None:
         """Let the controller decide on what has been sent, and the broker know."""
         sent, self._sent = self._sent, []
         for request, on_complete in sent:
-            on_complete(self._world.controller.alter_partition(request))
+            on_complete(self._replicas.controller.alter_partition(request))
 
 
-class World:
+class Replicas:
     """Brokers 0, 1 and 2 with one partition, min.insync.replicas=2, no unclean elections; and what may befall them.
 
     A broker dies in one of two ways. When its process is killed, at any point between two effects on its disk, all that
@@ -109,7 +109,7 @@ class World:
     So the disk here loses writes in the reverse of their order. One that may lose an earlier write and keep a later one
     leads Kafka astray, for it syncs neither the deletion of the marker of a clean stop nor a truncated log, but does
     sync the epochs that stand in `leader-epoch-checkpoint`: a log that is taken for clean is not recovered, and one
-    that lost its truncation ends in an epoch of which its leader knows nothing wrong. Both were found by these lives,
+    that lost its truncation ends in an epoch of which its leader knows nothing wrong. Both were found by this model,
     and are not tried any more. What a single log makes of such disks, `tests/slow/crash` tries.
 
     Kafka acknowledges what several brokers have, synced or not. So what is acknowledged survives any number of kills,
@@ -146,9 +146,9 @@ class World:
         self.read_twice_unequal: list[tuple[StoredBatch, StoredBatch]] = []  # what it saw first, and later
         self.deleted_up_to = 0  # consumers' own wish (exclusive)
         self.highest_leader_epoch = self.highest_partition_epoch = -1
-        self._lives = 0
+        self._starts = 0
         self._values = 0
-        self._effects_left: tuple[int, int] | None = None  # (broker, how many effects it still lives)
+        self._effects_left: tuple[int, int] | None = None  # (broker, how many effects until it is killed)
         for broker_id in BROKERS:
             self.start(broker_id)
         topic = CreatableTopic("t", assignments=[(0, list(BROKERS))], configs=dict(TOPIC_SETTINGS))
@@ -156,13 +156,13 @@ class World:
         assert not result.error.is_failure(), result.error
         self.publish()
 
-    # Life and death
+    # Starts and stops
 
     def start(self, broker_id: int) -> None:
         """Start a broker on what its directory holds; the controller has missed it by now."""
-        if self._lives >= len(BROKERS):
+        if self._starts >= len(BROKERS):
             self.controller.fence_broker(broker_id)
-        self._lives += 1
+        self._starts += 1
         self.channels[broker_id] = LateChannel(self)
         self.late_metadata.discard(broker_id)
         with self.observed():
@@ -201,11 +201,11 @@ class World:
         files = (path for path in log_dir.rglob("*") if path.is_file())
         self.written_back[broker_id] = {str(path.relative_to(log_dir)): path.read_bytes() for path in files}
 
-    def die_after(self, broker_id: int, effects: int, act: Callable[[], object]) -> None:
+    def die_after(self, broker_id: int, effects: int, step: Callable[[], object]) -> None:
         """Do something during which a broker is killed, once it has had that many effects on its disk."""
         self._effects_left = broker_id, effects
         try:
-            act()
+            step()
         except Crash as crash:
             self.kill(crash.broker_id)
         finally:
@@ -213,18 +213,18 @@ class World:
 
     @contextmanager
     def observed(self):
-        """What happens inside may end a life."""
+        """What happens inside may kill a broker."""
 
         def effect(operation: str, path: Path) -> None:
             for broker_id in self.brokers:
                 if str(path).startswith(str(self.directory / f"broker-{broker_id}")):
-                    self._live_or_die(broker_id)
+                    self._maybe_crash(broker_id)
 
         with file_ops.observe(effect):
             yield
 
-    def _live_or_die(self, broker_id: int) -> None:
-        """Raise Crash if this was the last effect that the broker lived to see."""
+    def _maybe_crash(self, broker_id: int) -> None:
+        """Raise Crash if this was the last effect that the broker is allowed."""
         if self._effects_left is not None and self._effects_left[0] == broker_id:
             left = self._effects_left[1]
             self._effects_left = (broker_id, left - 1) if left else None
