@@ -35,7 +35,7 @@ help:
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-replicas  the same with whole brokers that replicate, and Kafka's own"
-	@echo "make fuzz-promises  lives of three replicas for MINUTES=10: is what was acknowledged kept?"
+	@echo "make fuzz-promises  drawn examples of three replicas for MINUTES=10: is what was acknowledged kept?"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"

@@ -1,4 +1,4 @@
-"""The command `minikafka`: each subcommand lives in its own module, which is imported only when it runs."""
+"""The command `minikafka`: each subcommand has its own module, which is imported only when it runs."""
 
 import logging
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
 def remove_those_of_the_dead(parent: Path, prefix: str, remove: Callable[[Path], object]) -> None:
     """Let `remove` have each directory in `parent` that `new_locked_directory` made and that nobody holds any more."""
     for directory in parent.glob(f"{prefix}*"):
-        with suppress(OSError):  # of somebody else, or of a process that lives
+        with suppress(OSError):  # of somebody else, or of a process that runs
             lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

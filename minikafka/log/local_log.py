@@ -273,7 +273,7 @@ class LocalLog:
                         f"offset {new_offset} =max(provided offset = {expected_next_offset}, LEO = "
                         f"{self.log_end_offset}) lower than start offset of the active segment {active}"
                     )
-                # 3. Files of that name that an earlier life left behind go.
+                # 3. Files of that name that an earlier run left behind go.
                 self._delete_left_over_files(new_offset)
                 # 4. The old segment gets its last time index entry; its indexes and log are cut to what they hold.
                 active.on_become_inactive_segment()

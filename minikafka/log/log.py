@@ -1440,7 +1440,7 @@ class Log:
             self._directory_lock.release()
 
     def rename_dir(self, name: str, *, should_reinitialize: bool) -> None:
-        """Rename the directory. With `should_reinitialize` the log lives on; without, it is about to be deleted.
+        """Rename the directory. With `should_reinitialize` the log stays in use; without, it is about to be deleted.
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.renameDir`.
         """

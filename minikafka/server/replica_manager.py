@@ -93,7 +93,7 @@ from minikafka.server.transaction_verification import (
 logger = logging.getLogger(__name__)
 
 
-# What goes wrong in a broker's everyday life: answered, but not logged as an error.
+# What goes wrong in a broker's everyday work: answered, but not logged as an error.
 KNOWN_APPEND_ERRORS = (
     UnknownTopicOrPartitionException,
     NotLeaderOrFollowerException,
@@ -836,7 +836,7 @@ class ReplicaManager(AllPartitions):
         self.delayed_produce_purgatory.check_and_complete(key)
         self.delayed_fetch_purgatory.check_and_complete(key)
 
-    # The broker's life
+    # Start and stop of the broker
 
     def startup(self) -> None:
         """Begin the background work, after the logs have been loaded. Kafka: `ReplicaManager.startup`."""

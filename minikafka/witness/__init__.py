@@ -33,7 +33,7 @@ _HOMES = {
     "minikafka_log": "log.run",
     "spark_expected": "log.expect",
     "QUERIES": "log.expect",
-    "record_lives": "log.survivors",
+    "accepted_records": "log.survivors",
     "agree": "agreement",
     "Agreement": "agreement",
     "Drawer": "log.draw",

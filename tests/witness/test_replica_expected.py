@@ -161,7 +161,7 @@ def drawn(spark):
 
 
 @pytest.mark.slow
-def test_minikafka_agrees_on_drawn_lives(drawn, silent, tmp_path):
+def test_minikafka_agrees_on_drawn_workloads(drawn, silent, tmp_path):
     agreements = [
         agree(expected, minikafkas(workload, tmp_path / f"{number}"))
         for number, (workload, expected) in enumerate(drawn)
@@ -172,7 +172,7 @@ def test_minikafka_agrees_on_drawn_lives(drawn, silent, tmp_path):
 
 
 @pytest.mark.slow
-def test_kafka_agrees_on_drawn_lives(drawn, kafka, tmp_path):
+def test_kafka_agrees_on_drawn_workloads(drawn, kafka, tmp_path):
     for number, (workload, expected) in enumerate(drawn[: WORKLOADS // 3]):
         directory = tmp_path / f"{number}"
         kafkas = observe(workload, KafkaCluster(kafka, directory, workload.start_ms), directory, "Kafka")

@@ -12,7 +12,7 @@ from minikafka.witness.log.expect import spark_expected
 from minikafka.witness.log.offsets import At
 from minikafka.witness.log.operations import AppendAsLeader
 from minikafka.witness.log.run import minikafka_log, run
-from minikafka.witness.log.survivors import record_lives
+from minikafka.witness.log.survivors import accepted_records
 from minikafka.witness.log.workload import Workload
 
 CONFIG = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000 internal.segment.bytes="
@@ -141,12 +141,12 @@ def test_the_witnesses_agree_on_who_survives(kafka, spark, tmp_path, seed):
 def test_the_directory_holds_the_survivors_and_nothing_else(spark, tmp_path):
     workload = Workload.parse(THREE_RECORDS)
     run(workload, minikafka_log, tmp_path / "topic-0")
-    records = record_lives(workload, spark).where("gone_at IS NULL AND marker = ''").collect()
+    records = accepted_records(workload, spark).where("gone_at IS NULL AND marker = ''").collect()
     assert records_in(tmp_path / "topic-0") == [(record.offset, record.key) for record in records]
 
 
 def test_each_record_that_goes_has_a_reason(spark):
-    records = {record.offset: record for record in record_lives(Workload.parse(THREE_RECORDS), spark).collect()}
+    records = {record.offset: record for record in accepted_records(Workload.parse(THREE_RECORDS), spark).collect()}
     assert [(records[o].why, records[o].gone_at) for o in (1, 4, 7)] == [
         ("superseded", 8),
         ("aborted", 8),
@@ -176,11 +176,11 @@ def test_each_record_that_goes_has_a_reason(spark):
 )
 def test_what_the_queries_do_not_know_they_do_not_say(line, reason):
     with pytest.raises(ValueError, match=reason):
-        record_lives(Workload.parse(f"{CONFIG}300\n{line}"))
+        accepted_records(Workload.parse(f"{CONFIG}300\n{line}"))
 
 
 def test_what_follows_from_a_refused_producer_is_not_known(spark):
     workload = Workload.parse(f"{CONFIG}300\nappend_as_leader [9x99 keys=2 pid=7 epoch=0 seq=0]\nclean\nconsume start")
     assert spark_expected(workload, spark, only=["survivors"]).quantities == []
     with pytest.raises(ValueError, match="operation 0 of a producer is refused"):
-        record_lives(workload, spark)
+        accepted_records(workload, spark)

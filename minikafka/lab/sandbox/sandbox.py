@@ -7,7 +7,7 @@
 may have `begin(setup)`, which runs before the limits and may start Java. `setup`, requests and answers are plain values
 (see `plain`). `ask` raises
 
-- ChildRaisedError (`kind`, `words`): `answer` raised; the program lives and may be asked again;
+- ChildRaisedError (`kind`, `words`): `answer` raised; the program goes on and may be asked again;
 - ChildEndedError: it ended its process, or answered with what is no plain value or too large; OutOfTimeError: it took
   too long. After these two the sandbox is closed, and every further `ask` raises ChildEndedError: start another one.
 

@@ -1,7 +1,7 @@
 """The crash theatre: what a crash leaves of a directory, what loading does about it step by step, and how it ends.
 
-An action is done to a real log. After each effect on disk the world stops once, and the directory goes on stage as it
-is at that moment. The world also stops in the middle of a write to a `.log`, since a power cut may leave any part of a
+An action is done to a real log. After each effect on disk the action is stopped once, and the directory is shown as it
+is at that moment. It is also stopped in the middle of a write to a `.log`, since a power cut may leave any part of a
 write. Each of these directories is loaded as after an unclean stop, by the real loader, and its effects are noted with
 the phase of `LogLoader.load` that caused them.
 """
@@ -85,7 +85,7 @@ class CrashFrame:
 
 
 class CrashTheatre:
-    """Stops the world at every effect of an action on `log`, and shows what loading makes of each directory that this
+    """Stops an action on `log` at every effect on disk, and shows what loading makes of each directory that this
     leaves.
 
     The log is killed when the action is over, so a theatre plays once. Use small index files (`segment.index.bytes`):
@@ -110,7 +110,7 @@ class CrashTheatre:
         home = Path(self._log.dir)
         last = {"files": _contents(home)}
 
-        def stop_the_world(operation: str, path: Path) -> None:
+        def note_state(operation: str, path: Path) -> None:
             if home not in Path(path).parents:
                 return
             now, before, name = _contents(home), last["files"], Path(path).name
@@ -121,7 +121,7 @@ class CrashTheatre:
                 states.extend(_torn(name, before, now, every))
             states.append((f"after: {_in_words(operation, name, before, now)}", now, *_written(operation, name, now)))
 
-        with file_ops.observe(stop_the_world):
+        with file_ops.observe(note_state):
             action()
         kill(self._log)
         written = {name: whole for _, _, name, whole in states if name}

@@ -25,7 +25,7 @@ class CleanedTransactionMetadata:
     - Data of an aborted transaction may go. The transaction indexes name the aborted transactions in advance.
     - A marker may go if none of its transaction's batches came before it: they are all gone.
     - An aborted transaction that still has batches is entered in `cleaned_index`, the index of the segment that is
-      being written, if there is one. Its entry therefore lives exactly as long as its last batch.
+      being written, if there is one. Its entry therefore stays exactly as long as its last batch.
 
     Kafka: `CleanedTransactionMetadata`.
     """

@@ -54,7 +54,7 @@ class AbstractIndex:
     (SIGBUS), which ends Python. Java turns it into an InternalError, which is raised here when the disk is full.
 
     Simpler than Kafka: there are no locks, because changes happen under the log's lock, a reader takes the mapping and
-    the number of entries once, and a mapping that was replaced or closed lives until its last reader is done. A reader
+    the number of entries once, and a mapping that was replaced or closed stays until its last reader is done. A reader
     may still see an entry that is removed at that moment, as in Kafka.
 
     After `close` or `close_handler` the contents cannot be reached: NullPointerException.

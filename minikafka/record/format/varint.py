@@ -1,6 +1,6 @@
 """Zig-zag varints: small numbers of either sign in few bytes, 7 bits a byte, low group first.
 
-0 → 00, -1 → 01, 1 → 02, -2 → 03, … 63 → 7e, -64 → 7f, 64 → 80 01. Reading lives in `kernel`.
+0 → 00, -1 → 01, 1 → 02, -2 → 03, … 63 → 7e, -64 → 7f, 64 → 80 01. Reading is in `kernel`.
 
 Kafka: `ByteUtils.writeVarint`, `writeVarlong`, `sizeOfVarint`, `sizeOfVarlong`.
 """

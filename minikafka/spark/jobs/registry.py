@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Job(NamedTuple):
     """A job: a function from tables to a table, and its place on the command line.
 
-    `module`: where the function of the job's name lives; it is imported when the job runs. `line`: what `--help` says.
+    `module`: where the function of the job's name is; it is imported when the job runs. `line`: what `--help` says.
     `tables`: the tables of the data source that the function takes, in that order. `options`: click's, passed on by
     name. `reads`: options of the data source that differ for this job from the source's defaults. `has_mode`: the
     function is also told the source's `mode`. `exit_code` makes one of the answer, None for 0; a command that has it

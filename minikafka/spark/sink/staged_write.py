@@ -157,8 +157,8 @@ def storage_errors(place: Path, consequence: str = "") -> Iterator[None]:
 def _settled(log_dir: Path) -> list[WriteMark]:
     """Finish or undo the writes of dead drivers; returns the others.
 
-    A committed write of this machine is finished whether its driver lives or not: while that was at it, it held the
-    lock that this write holds.
+    A committed write of this machine is finished whether its driver still runs or not: while that was at it, it held
+    the lock that this write holds.
     """
     alive = []
     for mark in marks_in(log_dir):

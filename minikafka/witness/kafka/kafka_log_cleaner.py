@@ -15,7 +15,7 @@ class KafkaLogCleaner:
         self._log = log.unified_log
         with kafka_errors():
             self._cleaner = self._new_cleaner(config, time)
-            self._cleaner.removeMetrics()  # they would keep the log for as long as the JVM lives
+            self._cleaner.removeMetrics()  # they would keep the log for as long as the JVM runs
             self._thread = self._new_thread()
 
     def take_turn(self) -> CleaningTurn:

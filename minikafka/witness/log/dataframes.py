@@ -77,7 +77,7 @@ def records_frame(workload: Workload, spark=None):
 
 
 def local_frame(spark, rows, schema: str):
-    """These rows as a DataFrame that lives in the driver. It is made through Arrow, because Python workers are slow."""
+    """These rows as a DataFrame that stays in the driver. It is made through Arrow, because Python workers are slow."""
     import pyarrow
 
     spark_schema, arrow_schema = _schemas(schema)

@@ -1,4 +1,4 @@
-"""Workloads drawn from a seed: the ordinary life of a log, leaning towards the boundaries where logs break.
+"""Workloads drawn from a seed: the ordinary use of a log, leaning towards the boundaries where logs break.
 
 Segments are small, index intervals short, timestamps out of order, limits tight; offsets are drawn beside the log
 start, the high watermark, the log end and the base of the active segment; now and then an operation is one that the log

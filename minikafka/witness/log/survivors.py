@@ -1,8 +1,9 @@
 """Spark's word on compaction: which records are left after each cleaning, from the workload and the settings alone.
 
-The view `lives` has one row for each record. Each cleaning is worked out by four queries, one cleaning after another:
-where it must end (UPPER), what the offset map is made from (DIRTY), where it does end (CLEAN), and which records go,
-and why (CLEANED). `record_lives` returns the view for a workload; the query `survivors` derives what a consumer sees.
+The view `accepted_records` has one row for each record. Each cleaning is worked out by four queries, one cleaning after
+another: where it must end (UPPER), what the offset map is made from (DIRTY), where it does end (CLEAN), and which
+records go, and why (CLEANED). The function `accepted_records` returns the view for a workload; the query `survivors`
+derives what a consumer sees.
 
 These queries do not know the following, and are silent about it:
 
@@ -31,7 +32,7 @@ SELECT inline(aggregate(
 FROM judged WHERE accepted OR kind = 'roll'
 """
 
-LIVES = """
+ACCEPTED_RECORDS = """
 -- the records that the leader accepts, each with its batch, its segment, and the end of its transaction
 SELECT r.op, leo - 1 AS batch_last, stored_timestamp AS timestamp,
        array_max(filter(bases, base -> base <= leo_before)) AS segment,
@@ -61,7 +62,7 @@ SELECT max(base) AS upper FROM segments CROSS JOIN (
     SELECT least(:hw,
                  min(offset) FILTER (WHERE txn IS NOT NULL AND coalesce(txn.decided_at >= :hw, true)),
                  min(segment) FILTER (WHERE segment >= :dirty AND :lag > 0 AND newest > :now - :lag)) AS unsettled
-    FROM (SELECT *, max(timestamp) OVER (PARTITION BY segment) AS newest FROM lives WHERE op < :op))
+    FROM (SELECT *, max(timestamp) OVER (PARTITION BY segment) AS newest FROM accepted_records WHERE op < :op))
 WHERE op < :op AND base <= unsettled
 """
 
@@ -70,7 +71,7 @@ DIRTY = """
 SELECT offset, batch_last, segment, key,
        coalesce(sum(first) OVER (ORDER BY offset ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS keys_before
 FROM (SELECT *, IF(row_number() OVER (PARTITION BY key ORDER BY offset) = 1, 1, 0) AS first
-      FROM lives WHERE offset >= :dirty AND offset < :upper AND key IS NOT NULL AND gone_at IS NULL
+      FROM accepted_records WHERE offset >= :dirty AND offset < :upper AND key IS NOT NULL AND gone_at IS NULL
                    AND coalesce(txn.fate, '') <> 'abort')
 """
 
@@ -88,12 +89,12 @@ CLEANED = """
 WITH mapped AS (
     SELECT key, max(offset) AS newest FROM dirty WHERE offset < :clean AND keys_before < :map_entries GROUP BY key),
 verdicts AS (
-    SELECT lives.*, op < :op AND segment < :clean AND gone_at IS NULL AND marker = '' AS rewritten,
+    SELECT accepted_records.*, op < :op AND segment < :clean AND gone_at IS NULL AND marker = '' AS rewritten,
            CASE WHEN txn.fate = 'abort' THEN 'aborted'
                 WHEN offset >= :clean THEN NULL
                 WHEN offset < newest THEN 'superseded'
                 WHEN tombstone AND horizon <= :now THEN 'deleted' END AS verdict
-    FROM lives LEFT JOIN mapped USING (key))
+    FROM accepted_records LEFT JOIN mapped USING (key))
 SELECT op, batch_last, timestamp, segment, offset, key, marker, tombstone, txn,
        coalesce(horizon, IF(max(rewritten AND verdict IS NULL AND tombstone) OVER (PARTITION BY op),
                             :now + :delete_retention, NULL)) AS horizon,  -- of the whole batch
@@ -114,7 +115,7 @@ there AS (
     SELECT c.op, c.read_committed, c.hw, l.offset, l.txn, l.marker, l.gone_at,
            min(IF(txn IS NOT NULL AND coalesce(txn.decided_at >= c.hw, true), offset, NULL)) OVER (PARTITION BY c.op)
                AS first_unstable
-    FROM raised c LEFT JOIN lives l ON l.op < c.op AND l.offset < c.hw
+    FROM raised c LEFT JOIN accepted_records l ON l.op < c.op AND l.offset < c.hw
     WHERE c.kind = 'consume' AND c.anchor = 'start' AND c.distance = 0 AND NOT c.refused),
 visible AS (
     SELECT op, sort_array(collect_list(offset) FILTER (
@@ -130,7 +131,7 @@ FROM visible
 """
 
 
-def record_lives(workload: Workload, spark=None):
+def accepted_records(workload: Workload, spark=None):
     """One row for each record that the leader accepts, after all operations of `workload`, as a DataFrame.
 
     Columns: `op` that appended it, `offset`, `segment` (the base offset of its segment), `key` (null: none),
@@ -148,29 +149,30 @@ def record_lives(workload: Workload, spark=None):
     create_views(workload, spark)
     if refused := spark.sql(REFUSED).first():
         raise ValueError(f"operation {refused.op} of a producer is refused: what follows from that is another story")
-    _live(spark)
+    _clean_all(spark)
     return spark.sql(
-        "SELECT op, offset, segment, key, tombstone, marker, txn.fate, horizon, gone_at, why FROM lives ORDER BY offset"
+        "SELECT op, offset, segment, key, tombstone, marker, txn.fate, horizon, gone_at, why FROM accepted_records "
+        "ORDER BY offset"
     )
 
 
-def _live(spark) -> None:
-    """Make the view `lives`, with what all cleanings did."""
+def _clean_all(spark) -> None:
+    """Make the view `accepted_records`, with what all cleanings did."""
     _keep(spark, "segments", SEGMENTS)
-    _keep(spark, "lives", LIVES)
+    _keep(spark, "accepted_records", ACCEPTED_RECORDS)
     clean = 0
     for cleaning in spark.sql(CLEANINGS).collect():
         clean = _clean(spark, {**cleaning.asDict(), "dirty": clean})
 
 
 def _clean(spark, known: dict) -> int:
-    """Put into the view `lives` what one cleaning does; the first offset that is not clean after it."""
+    """Put into the view `accepted_records` what one cleaning does; the first offset that is not clean after it."""
     [known["upper"]] = spark.sql(UPPER, args=known).first()
     if known["upper"] <= known["dirty"]:
         return known["dirty"]
     _keep(spark, "dirty", DIRTY, known)
     [known["clean"]] = spark.sql(CLEAN, args=known).first()
-    _keep(spark, "lives", CLEANED, known)
+    _keep(spark, "accepted_records", CLEANED, known)
     return known["clean"]
 
 
@@ -180,7 +182,7 @@ def _keep(spark, view: str, query: str, arguments: dict | None = None) -> None:
 
 
 def _seen(spark, _kinds):
-    _live(spark)
+    _clean_all(spark)
     return spark.sql(SEEN)
 
 
@@ -213,7 +215,7 @@ survivors = Query(
     ("result",),
     PASSIVE | {"append_as_leader", "roll", "maybe_increment_high_watermark", "clean"},
     "of each key the last record stays, a tombstone up to its horizon; of aborted transactions nothing",
-    "".join((SEGMENTS, LIVES, CLEANINGS, UPPER, DIRTY, CLEAN, CLEANED, SEEN)),
+    "".join((SEGMENTS, ACCEPTED_RECORDS, CLEANINGS, UPPER, DIRTY, CLEAN, CLEANED, SEEN)),
     condition=_known,
     frame=_seen,
 )

@@ -1,4 +1,4 @@
-"""A log manager's life as a workload tells it, observed after each operation."""
+"""A log manager, to which the operations of a workload are done, observed after each operation."""
 
 from pathlib import Path
 

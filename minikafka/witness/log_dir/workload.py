@@ -1,4 +1,4 @@
-"""The life of a broker's log directory: what is done to its logs, and when the broker stops, is killed and starts."""
+"""A broker's log directory: what is done to its logs, and when the broker stops, is killed and starts."""
 
 import html
 from collections.abc import Iterable, Mapping

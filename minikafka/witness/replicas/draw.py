@@ -1,4 +1,4 @@
-"""Workloads of brokers that replicate, drawn from a seed: the ordinary life of a cluster, and what troubles it.
+"""Workloads of brokers that replicate, drawn from a seed: what a cluster does every day, and what troubles it.
 
 Leaders are asked most of the time, now and then a follower or a stranger; followers fetch in any order; metadata
 reaches brokers late; leaders' proposals are accepted, refused or forgotten; brokers are killed and come back; offsets

@@ -1,6 +1,6 @@
-"""The Spark witness's fold over the lives of replicas: ISR and high watermark, which depend on each other.
+"""The Spark witness's fold over the workloads of replicas: ISR and high watermark, which depend on each other.
 
-`aggregate()` walks the events of a life; the value that it carries is the list of the STATEs of all partitions, one
+`aggregate()` walks the events of a workload; the value that it carries is the list of the STATEs of all partitions, one
 list for each event. An event tells each partition what befalls it (`step`), with all that follows from the trace by
 window queries: what its leader has heard of brokers and settings, whether a batch is acceptable. Each rule below is one
 expression over the last state.

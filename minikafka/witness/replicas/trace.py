@@ -1,6 +1,6 @@
-"""Lives of brokers as Spark DataFrames: what they are asked, and nothing that comes of it.
+"""Workloads of brokers as Spark DataFrames: what they are asked, and nothing that comes of it.
 
-Each row belongs to one workload, its `life`: several are answered at once. Sizes of batches come from their builder;
+Each row has the number of its `workload`: several are answered at once. Sizes of batches come from their builder;
 offsets stand as the workload writes them, because the queries work out where they fall.
 """
 
@@ -33,7 +33,7 @@ TARGET = """
 """
 
 OPERATIONS = f"""
-    life BIGINT COMMENT 'number of the workload',
+    workload BIGINT COMMENT 'number of the workload',
     op BIGINT COMMENT 'number of the operation, from 0',
     kind STRING COMMENT 'its name',
     broker BIGINT COMMENT 'who does it, or is asked',
@@ -54,7 +54,7 @@ OPERATIONS = f"""
 """
 
 PARTITIONS = """
-    life BIGINT,
+    workload BIGINT,
     made BIGINT COMMENT 'the operation that makes its topic',
     topic STRING,
     partition STRING,
@@ -67,7 +67,7 @@ PARTITIONS = """
 """
 
 SETTINGS = """
-    life BIGINT,
+    workload BIGINT,
     op BIGINT COMMENT 'the operation since which the topic has these settings',
     topic STRING,
     min_isr BIGINT COMMENT 'min.insync.replicas',
@@ -92,10 +92,10 @@ _ROLLING = frozenset(
 def create_views(workloads: Sequence[ReplicaWorkload], spark) -> None:
     """Make the temporary views `replica_operations`, `replica_partitions` and `replica_settings` of all workloads."""
     operations, partitions, settings = [], [], []
-    for life, workload in enumerate(workloads):
-        operations += _operation_rows(life, workload)
-        settings += _settings_rows(life, workload)
-        partitions += _partition_rows(life, workload)
+    for workload_number, workload in enumerate(workloads):
+        operations += _operation_rows(workload_number, workload)
+        settings += _settings_rows(workload_number, workload)
+        partitions += _partition_rows(workload_number, workload)
     for name, rows, schema in (
         ("replica_operations", operations, OPERATIONS),
         ("replica_partitions", partitions, PARTITIONS),
@@ -112,7 +112,7 @@ def _clock(workload: ReplicaWorkload) -> Iterator[tuple[int, int, ReplicaOperati
         now += int(operation.arguments[0]) if operation.kind == "sleep" else 0
 
 
-def _operation_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
+def _operation_rows(workload_number: int, workload: ReplicaWorkload) -> list[tuple]:
     rows = []
     for number, now, operation in _clock(workload):
         kind, (first, *_) = operation.kind, operation.arguments
@@ -121,7 +121,7 @@ def _operation_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
         changes = has("change")
         rows.append(
             (
-                life,
+                workload_number,
                 number,
                 kind,
                 None if has("sleep", "topic", "delete_topic", "settings", "change") else int(first),
@@ -166,7 +166,7 @@ def _target_row(target: Target, now: int) -> tuple:
     )
 
 
-def _partition_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
+def _partition_rows(workload_number: int, workload: ReplicaWorkload) -> list[tuple]:
     """The partitions of each topic, as it is made first."""
     broker = workload.settings
     appended = sum(
@@ -195,7 +195,7 @@ def _partition_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
         }
         rows[topic] = [
             (
-                life,
+                workload_number,
                 number,
                 topic,
                 f"{topic}-{place}",
@@ -213,7 +213,7 @@ def _partition_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
     return [row for of_topic in rows.values() for row in of_topic]
 
 
-def _settings_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
+def _settings_rows(workload_number: int, workload: ReplicaWorkload) -> list[tuple]:
     """A topic's settings, each time when some of them change."""
     topics: dict[str, dict[str, str]] = {}
     rows = []
@@ -230,7 +230,7 @@ def _settings_rows(life: int, workload: ReplicaWorkload) -> list[tuple]:
         number_of = lambda name: int(config.get(name, DEFAULTS[name]))  # noqa: B023, E731
         rows.append(
             (
-                life,
+                workload_number,
                 number,
                 operation.arguments[0],
                 int(config.get("min.insync.replicas", 1)),

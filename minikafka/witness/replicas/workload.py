@@ -1,4 +1,4 @@
-"""The life of a few brokers that replicate partitions, as text: what they are asked, and what befalls them."""
+"""What a few brokers that replicate partitions are asked, and what befalls them, as text."""
 
 import html
 import re
