@@ -15,6 +15,7 @@ from pathlib import Path
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.places import COURSE
+from minikafka.witness.agreement import Agreement
 
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """
@@ -42,7 +43,6 @@ class Tally:
     def count(self, value: object) -> None:
         """Count the value that a cell ended with; of a tuple or list, each element."""
         from minikafka.lab.exercises.task import Verdict
-        from minikafka.witness.agreement import Agreement
 
         if isinstance(value, tuple | list):
             for each in value:

@@ -6,6 +6,7 @@ from typing import Any
 
 from minikafka.lab.exercises.exercise import Case
 from minikafka.lab.exercises.witnessed import frame
+from minikafka.spark import session
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,6 @@ def answers_of(query: str, **given: Any) -> dict[int, Any]:
     `given`: what the query names; a pair of rows and schema is a table. An answer of one column is a value, else a
     tuple.
     """
-    from minikafka.spark import session
-
     tables = {name: frame(*value) if isinstance(value, tuple) else value for name, value in given.items()}
     found = [tuple(row) for row in session().sql(query, **tables).collect()]
     return {number: rest[0] if len(rest) == 1 else tuple(rest) for number, *rest in found}

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minikafka.lab.exercises.exercise import Case
+from minikafka.spark import session
+from minikafka.witness.log.dataframes import local_frame
 from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
 
@@ -35,9 +37,6 @@ def judged_by(witness: Callable[[Workload], Observations]) -> Callable[[Witnesse
 
 def frame(rows: list[tuple], schema: str) -> Any:
     """A Spark DataFrame of a few rows."""
-    from minikafka.spark import session
-    from minikafka.witness.log.dataframes import local_frame
-
     return local_frame(session(), rows, schema)
 
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.lab.exercises.exercise import Case
 from minikafka.lab.exercises.witnessed import as_rows
 from minikafka.lab.stage.damage import SMALL
+from minikafka.lab.stage.workbench import NOON
+from minikafka.spark import session
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,6 @@ def judged_by_spark(case: WreckedCase) -> Any:
 
 def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], Any]:
     """A judge that loads each case's directory with `factory`: minikafka's log, or Kafka's."""
-    from minikafka.common.scheduler import ManualScheduler
-    from minikafka.common.time import ManualTime
-    from minikafka.lab.stage.workbench import NOON
 
     def judge(case: WreckedCase) -> Any:
         time = ManualTime(NOON)
@@ -59,6 +60,4 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
 
 
 def sql(query: str, **tables: Any) -> Any:
-    from minikafka.spark import session
-
     return as_rows(session().sql(query, **tables))

@@ -13,13 +13,24 @@ from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import brief_scratch, kafka_witness
 from minikafka.lab.stepper.stepper import without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.witness.directory_diff import FilesOf
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
+from minikafka.witness.log_dir.draw import SMALL_INDEXES, draw_log_dir_workload
+from minikafka.witness.log_dir.run import LogDirRunner
+from minikafka.witness.log_dir.workload import LogDirWorkload
 from minikafka.witness.observation import Observation, Observations
+from minikafka.witness.replicas.differ import contents
+from minikafka.witness.replicas.draw import draw_replica_workload
+from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replicas.run import ReplicaRunner
 from minikafka.witness.replicas.unique_ids import rename_without_unique_ids, without_unique_id
+from minikafka.witness.replicas.workload import ReplicaWorkload
 from minikafka.witness.spoken import say
 
 KAFKA, ENGINE = "Apache Kafka", "minikafka's own method"
@@ -116,22 +127,13 @@ class LogDirectory(Harness):
     tries = 25
 
     def read(self, text: str) -> Any:
-        from minikafka.witness.log_dir.draw import SMALL_INDEXES
-        from minikafka.witness.log_dir.workload import LogDirWorkload
-
         workload = LogDirWorkload.parse(text)
         return replace(workload, default={**SMALL_INDEXES, **workload.default})
 
     def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
-        from minikafka.witness.log_dir.draw import draw_log_dir_workload
-
         return draw_log_dir_workload(seed, operations, **knobs)
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
-        from minikafka.log.manager.log_manager import LogManager
-        from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
-        from minikafka.witness.log_dir.run import LogDirRunner
-
         make: Any = partial(KafkaLogManager, log_manager_jvm()) if judge == KAFKA else LogManager
         rows: list[dict[str, Any]] = []
         with brief_scratch("disk") as directory:
@@ -163,20 +165,12 @@ class Brokers(Harness):
     tries = 25
 
     def read(self, text: str) -> Any:
-        from minikafka.witness.replicas.workload import ReplicaWorkload
-
         return ReplicaWorkload.parse(text)
 
     def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
-        from minikafka.witness.replicas.draw import draw_replica_workload
-
         return draw_replica_workload(seed, operations, **knobs)
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
-        from minikafka.witness.kafka.kafka_cluster import KafkaCluster
-        from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
-        from minikafka.witness.replicas.run import ReplicaRunner
-
         make = partial(KafkaCluster, log_manager_jvm()) if judge == KAFKA else MinikafkaCluster
         rows: list[dict[str, Any]] = []
         with brief_scratch("brokers") as directory:
@@ -197,8 +191,6 @@ class Brokers(Harness):
 
 def _flat(observed: Any) -> dict[str, Any]:
     """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
-    from minikafka.witness.replicas.differ import contents
-
     row: dict[str, Any] = {"error": observed.error, "answered": tuple(observed.answers)}
     for ticket, answer in observed.answers.items():
         row |= _parts(f"answer {ticket}", contents(answer))

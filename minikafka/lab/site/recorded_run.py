@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.lab.exercises.prediction import look_up
 from minikafka.witness.spoken import say
 
 RECORD = "application/vnd.minikafka.record+json"
@@ -34,8 +35,6 @@ def listen(shell: Any) -> None:
     displays its record, and `predict` looks up the answer instead of waiting for one.
     """
     from IPython.display import publish_display_data
-
-    from minikafka.lab.exercises.prediction import look_up
 
     def after_the_cell(result: Any) -> None:
         record = record_of(result.result)

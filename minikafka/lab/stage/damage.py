@@ -10,8 +10,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from minikafka.common import file_ops
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.witness.directory_diff import directory_diff
 
 SMALL = {"internal.segment.bytes": 300, "index.interval.bytes": 60, "segment.index.bytes": 1200}
 """Settings with which a dozen records fill several segments, and index files stay short."""
@@ -42,11 +51,6 @@ def load(
     """Load the `Log` in `directory` as after an unclean stop (or a clean one), with these checkpoints; run what
     is due.
     """
-    from minikafka.common.scheduler import ManualScheduler
-    from minikafka.common.time import ManualTime
-    from minikafka.log.log import Log
-    from minikafka.log.log_config import LogConfig
-
     time = ManualTime(NOON)
     scheduler = ManualScheduler(time)
     log = Log.create(
@@ -67,8 +71,6 @@ def stopped_at_each_rename(log: Any, action: Callable[[], Any]) -> list[Path]:
 
     The log is killed when the action is over.
     """
-    from minikafka.common import file_ops
-
     home, before, stops = Path(log.dir), [another(log.dir)], []
 
     def note(operation: str, path: Path) -> None:
@@ -111,10 +113,6 @@ def remove(directory: Path, *names: str) -> Path:
 
 def far_apart(gap: int) -> Path:
     """A directory with one segment that begins at 0 and holds two records, at the offsets 0 and `gap`."""
-    from minikafka.record.codecs.compression import Compression
-    from minikafka.record.format.memory_records import MemoryRecords
-    from minikafka.record.format.record import SimpleRecord
-
     directory = scratch()
     directory.mkdir(parents=True)
     one = SimpleRecord(NOON, None, b"record")
@@ -167,10 +165,6 @@ def loaded_by_both(
 
     `damage(copy)` is done to both before; `checkpoints` as in `load`. `equal` is None where Kafka's jars are absent.
     """
-    from minikafka.common.scheduler import ManualScheduler
-    from minikafka.common.time import ManualTime
-    from minikafka.witness.directory_diff import directory_diff
-
     kafka = kafka_witness()
     if kafka is None:
         return Absent()

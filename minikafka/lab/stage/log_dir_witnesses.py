@@ -10,6 +10,10 @@ from typing import Any
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.workbench import scratch
+from minikafka.log.manager.log_manager import LogManager
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from minikafka.witness.log_dir.run import run_log_dir
+from minikafka.witness.log_dir.workload import LogDirWorkload
 
 _FIRST_QUESTION = "start\ncreate orders-0\nappend orders-0 [1x10]\ntick 30000\nstop\n"
 
@@ -36,7 +40,6 @@ def wake_witnesses() -> None:
     asked.
     """
     from minikafka.witness.log_dir.expect import log_dir_expected
-    from minikafka.witness.log_dir.workload import LogDirWorkload
 
     question = LogDirWorkload.parse(_FIRST_QUESTION)
     while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question))
@@ -58,15 +61,9 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 
 def by_minikafka(workload: Any) -> Any:
     """What minikafka's log manager makes of the workload."""
-    from minikafka.log.manager.log_manager import LogManager
-    from minikafka.witness.log_dir.run import run_log_dir
-
     return run_log_dir(workload, LogManager, scratch("disk"))
 
 
 def _by_kafka(workload: Any) -> Any:
-    from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
-    from minikafka.witness.log_dir.run import run_log_dir
-
     kafka = log_manager_jvm()
     return kafka and run_log_dir(workload, partial(KafkaLogManager, kafka), scratch("disk"), "kafka")

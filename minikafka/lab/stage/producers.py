@@ -5,6 +5,10 @@ fetches.
 from typing import Any
 
 from minikafka.lab.stage.workbench import NOON
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.witness.log.batch import Batch
 
 
 def sent(*batches: str, now: int = NOON) -> Any:
@@ -15,9 +19,6 @@ def sent(*batches: str, now: int = NOON) -> Any:
     `leader_epoch`: what a leader has set; `ts=now-5`, `codec=gzip`, `damage=crc`. Raises ValueError that names a word
     it does not know.
     """
-    from minikafka.record.format.memory_records import MemoryRecords
-    from minikafka.witness.log.batch import Batch
-
     data = b""
     for text in batches:
         batch = Batch.parse(text)
@@ -50,16 +51,11 @@ class Producer:
 
     def end(self, how: str) -> Any:
         """The coordinator writes this producer's marker: `how` is "commit" or "abort"."""
-        from minikafka.log.append_origin import AppendOrigin
-
         marker = sent(f"{how} pid={self.producer_id} epoch={self.epoch}")
         return self.log.append_as_leader(marker, 0, AppendOrigin.COORDINATOR, transaction_version=0)
 
 
 def fetched(log: Any, offset: int = 0) -> Any:
     """What a follower's fetch from `offset` brings: the log's batches as they lie on its disk, in memory."""
-    from minikafka.log.fetch_isolation import FetchIsolation
-    from minikafka.record.format.memory_records import MemoryRecords
-
     data = log.read(offset, 1_048_576, FetchIsolation.LOG_END).records
     return MemoryRecords.readable_records(b"".join(bytes(batch.load_full_batch().buffer) for batch in data.batches()))

@@ -3,15 +3,20 @@
 from typing import Any
 
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.witness import minikafka_log
+from minikafka.witness.log.run import Runner
 
 SEEN, SKIPPED, MARKER, EARLIER = "seen", "aborted", "marker", "earlier"
 
 
 def log_after(workload: Any) -> Any:
     """The `Log` as `workload` leaves it, open. Raises AssertionError when one of its operations fails."""
-    from minikafka.witness import minikafka_log
-    from minikafka.witness.log.run import Runner
-
     runner = Runner(minikafka_log, scratch(), workload)
     for operation in workload:
         observation = runner.apply(operation)
@@ -25,12 +30,6 @@ def transaction(log: Any, producer_id: int, *values: str, end: str = "") -> int:
 
     One record for each value, then the marker `end`: "commit", "abort", or "" for a transaction that stays open.
     """
-    from minikafka.log.append_origin import AppendOrigin
-    from minikafka.record.codecs.compression import Compression
-    from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
-    from minikafka.record.format.memory_records import MemoryRecords
-    from minikafka.record.format.record import SimpleRecord
-
     batch = [SimpleRecord(NOON, None, value.encode()) for value in values]
     log.append_as_leader(MemoryRecords.with_transactional_records(Compression.NONE, producer_id, 0, 0, *batch), 0)
     if end:
@@ -73,8 +72,6 @@ def values_seen(log: Any, isolation: Any, start: int = 0) -> list[str]:
 
 def records_seen(log: Any, *, read_committed: bool = False) -> list[Any]:
     """The records that a consumer gives to its application, from the log start on; `log` may be Kafka's as well."""
-    from minikafka.log.fetch_isolation import FetchIsolation
-
     isolation = FetchIsolation.TXN_COMMITTED if read_committed else FetchIsolation.HIGH_WATERMARK
     seen, offset = [], log.log_start_offset
     while True:
@@ -87,6 +84,4 @@ def records_seen(log: Any, *, read_committed: bool = False) -> list[Any]:
 
 
 def _is_abort(batch: Any) -> bool:
-    from minikafka.record.format.control_record import ControlRecordType
-
     return next(ControlRecordType.parse(record.key) for record in batch) is ControlRecordType.ABORT

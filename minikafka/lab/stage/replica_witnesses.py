@@ -2,12 +2,18 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import scratch
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.observation import Observations
+from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replicas.quantities import replica_quantities
+from minikafka.witness.replicas.run import ReplicaRunner
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 _FIRST_QUESTION = "start 0\nstart 1\ntopic t 0,1\npublish 0\npublish 1\nproduce 0 t-0 [1x10]\nfollow 1\nfollow 1\n"
 
@@ -21,8 +27,6 @@ def wake_witnesses() -> None:
     It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
     asked.
     """
-    from minikafka.witness.replicas.workload import ReplicaWorkload
-
     question = ReplicaWorkload.parse(_FIRST_QUESTION)
     while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question))
 
@@ -41,8 +45,6 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 
 def by_minikafka(workload: Any) -> Observations:
     """What minikafka's brokers make of the workload."""
-    from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
-
     return _run("minikafka", workload, MinikafkaCluster)
 
 
@@ -54,18 +56,11 @@ def _by_spark(workload: Any) -> Observations:
 
 
 def _by_kafka(workload: Any) -> Observations | None:
-    from functools import partial
-
-    from minikafka.witness.kafka.kafka_cluster import KafkaCluster
-
     kafka = log_manager_jvm()
     return kafka and _run("kafka", workload, partial(KafkaCluster, kafka))
 
 
 def _run(witness: str, workload: Any, make_cluster: Callable[..., Any]) -> Observations:
-    from minikafka.witness.replicas.quantities import replica_quantities
-    from minikafka.witness.replicas.run import ReplicaRunner
-
     directory = scratch("brokers")
     runner = ReplicaRunner(make_cluster(directory, workload.start_ms), directory, workload)
     try:

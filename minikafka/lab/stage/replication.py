@@ -6,9 +6,15 @@ The brokers and their controller are minikafka's own; the clock stands still, an
 from dataclasses import dataclass, replace
 from typing import Any
 
+from minikafka.broker.cluster import Cluster
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.error_codes import Errors
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 WAITS = "waits"
 
@@ -51,8 +57,6 @@ class Replication:
     def __init__(
         self, brokers: int = 3, *, min_isr: int = 1, unclean: bool = False, eligible_leader_replicas_version: int = 1
     ):
-        from minikafka.broker.cluster import Cluster
-
         self.cluster = Cluster(
             scratch("cluster"),
             settings=_SETTINGS,
@@ -72,10 +76,6 @@ class Replication:
 
     def append(self, *values: str, acks: int | str = "all") -> Sent:
         """A producer sends one batch of records with these values to the leader. Raises LookupError without one."""
-        from minikafka.record.codecs.compression import Compression
-        from minikafka.record.format.memory_records import MemoryRecords
-        from minikafka.record.format.record import SimpleRecord
-
         if not self.has_leader:
             raise LookupError("nobody leads orders-0")
         now, number = self.cluster.time.milliseconds(), -1 if acks == "all" else int(acks)
@@ -169,8 +169,6 @@ class Replication:
 
     def partition(self, broker: int) -> Any:
         """The `Partition` of a broker that is up."""
-        from minikafka.common.topic_partition import TopicPartition
-
         manager = self.cluster.brokers[broker].replica_manager
         return manager.get_partition_or_exception(TopicPartition(self.TOPIC, 0))
 
@@ -184,8 +182,6 @@ class Replication:
 
     def consumed(self) -> list[str]:
         """The values that a consumer gets from the leader, from the log's beginning on."""
-        from minikafka.record.format.memory_records import MemoryRecords
-
         found = MemoryRecords.readable_records(self.cluster.fetch(self.TOPIC, 0).partition.records)
         return [bytes(record.value).decode() for record in found.records()]
 
@@ -253,9 +249,6 @@ class Replication:
         return None if end < 0 else end
 
     def _on_disk(self, broker: int) -> ReplicaLane:
-        from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-        from minikafka.common.topic_partition import TopicPartition
-
         file = self.cluster.directory / f"broker-{broker}" / _HIGH_WATERMARKS
         marks = OffsetCheckpointFile(file).read() if file.exists() else {}
         return replace(

@@ -6,7 +6,13 @@ tombstone), `=1` is a value without a key.
 
 from typing import Any
 
+from minikafka.lab.stage.producers import sent
 from minikafka.lab.stage.readers import SEEN, delivered
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 
 def write(
@@ -18,9 +24,6 @@ def write(
     `transaction`: "commit" or "abort" makes the batch a transaction and appends that marker, "open" appends no marker;
     "" for no transaction. `replicated`: raise the high watermark to the log end. `roll`: then begin a new segment.
     """
-    from minikafka.lab.stage.producers import sent
-    from minikafka.log.append_origin import AppendOrigin
-
     answer = log.append_as_leader(_batch(log, words, producer, bool(transaction)), 0)
     if transaction in ("commit", "abort"):
         marker = sent(f"{transaction} pid={producer} epoch=0", now=log.time.milliseconds())
@@ -36,8 +39,6 @@ def rows(log: Any, start: int | None = None) -> list[tuple[int, str, str | None]
     """Offset, key and value (None: a tombstone) of each record that a read_committed consumer gets from `start` on
     (None: from the log start).
     """
-    from minikafka.log.fetch_isolation import FetchIsolation
-
     found, end = [], log.log_start_offset if start is None else start
     while True:
         data = log.read(end, 1_048_576, FetchIsolation.TXN_COMMITTED, min_one_message=True)
@@ -65,10 +66,6 @@ def table(log: Any, start: int | None = None, so_far: dict[str, str] | None = No
 
 
 def _batch(log: Any, words: str, producer: int, transactional: bool) -> Any:
-    from minikafka.record.codecs.compression import Compression
-    from minikafka.record.format.memory_records import MemoryRecords
-    from minikafka.record.format.record import SimpleRecord
-
     now = log.time.milliseconds()
     records = [SimpleRecord(now, *_key_and_value(word)) for word in words.split()]
     if producer < 0:

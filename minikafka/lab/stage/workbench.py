@@ -16,7 +16,16 @@ from typing import Any
 from minikafka.common.own_directory import own_directory
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.spark import kafka_available, session
+from minikafka.witness.kafka.kafka_log import kafka_log
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
@@ -46,9 +55,6 @@ def copied_log(directory: str | Path, settings: dict[str, Any] | None = None, *,
 
 def open_log(directory: str | Path, settings: dict[str, Any] | None = None, *, start_ms: int = NOON) -> Any:
     """Open the cleanly closed `Log` in `directory`, which is made when missing."""
-    from minikafka.log.log import Log
-    from minikafka.log.log_config import LogConfig
-
     time = ManualTime(start_ms)
     Path(directory).mkdir(parents=True, exist_ok=True)
     return Log.create(Path(directory), LogConfig(settings or {}), scheduler=ManualScheduler(time), time=time)
@@ -56,10 +62,6 @@ def open_log(directory: str | Path, settings: dict[str, Any] | None = None, *, s
 
 def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int = 0) -> Any:
     """One batch of `count` records with values of `size` bytes; the values number the records from `first` on."""
-    from minikafka.record.codecs.compression import Compression
-    from minikafka.record.format.memory_records import MemoryRecords
-    from minikafka.record.format.record import SimpleRecord
-
     values = [f"{first + i}".encode().rjust(size, b".") for i in range(count)]
     return MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(timestamp, None, value) for value in values])
 
@@ -84,10 +86,6 @@ def kafka_witness() -> Any:
     """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are
     absent.
     """
-    from minikafka.jvm.kafka_jvm import KafkaJvm
-    from minikafka.spark import kafka_available, session
-    from minikafka.witness.kafka.kafka_log import kafka_log
-
     global _kafka
     if not kafka_available():
         return None
@@ -137,9 +135,6 @@ def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:
 
 def replicate(leader: Any, follower: Any, up_to: int) -> int:
     """Let `follower` fetch from its own end and append the whole batches below offset `up_to`; returns its new end."""
-    from minikafka.log.fetch_isolation import FetchIsolation
-    from minikafka.record.format.memory_records import MemoryRecords
-
     fetched = leader.read(follower.log_end_offset, 1_048_576, FetchIsolation.LOG_END).records
     batches = [bytes(batch.load_full_batch().buffer) for batch in fetched.batches() if batch.last_offset < up_to]
     follower.append_as_follower(MemoryRecords.readable_records(b"".join(batches)), 0)

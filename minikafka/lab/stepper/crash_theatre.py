@@ -21,6 +21,8 @@ from minikafka.lab.stepper.steps import method_of
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.segment_shelf import BatchOnFile
+from minikafka.log.log_loader import LogLoader
+from minikafka.record.format.memory_records import MemoryRecords
 
 _FORCED = ("fsync", "flush_dir")
 _WORDS = 44
@@ -424,8 +426,6 @@ def _change(was: bytes, now: bytes) -> str:
 
 def _phase() -> str:
     """The number of the step that `LogLoader.load` is in at this moment."""
-    from minikafka.log.log_loader import LogLoader
-
     frame = sys._getframe()
     while frame is not None and frame.f_code is not LogLoader.load.__code__:
         frame = frame.f_back
@@ -436,8 +436,6 @@ def _phase() -> str:
 
 
 def _batches(data: bytes) -> tuple[BatchOnFile, ...]:
-    from minikafka.record.format.memory_records import MemoryRecords
-
     found, position = [], 0
     for batch in MemoryRecords.readable_records(data).batches() if data else ():
         found.append(BatchOnFile(batch.base_offset, batch.last_offset, position, batch.size_in_bytes))

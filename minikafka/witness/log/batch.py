@@ -3,6 +3,14 @@
 import random
 from dataclasses import dataclass, fields, replace
 
+import crc32c
+
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header
+from minikafka.record.format.record_batch import TimestampType
 from minikafka.witness.log.offsets import At
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -166,11 +174,6 @@ class Batch:
         return cls(**values)
 
     def _encode(self, now, base_offset, last_offset, leader_epoch):
-        from minikafka.record.codecs.compression import Compression, CompressionType
-        from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
-        from minikafka.record.format.record import Header
-        from minikafka.record.format.record_batch import TimestampType
-
         times = self.timestamps(now)
         builder = MemoryRecordsBuilder(
             Compression(CompressionType[self.codec.upper()]),
@@ -198,9 +201,6 @@ class Batch:
         return data
 
     def _encode_marker(self, now, base_offset, leader_epoch):
-        from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
-        from minikafka.record.format.memory_records import MemoryRecords
-
         marker = EndTransactionMarker(ControlRecordType[self.marker.upper()], self.coordinator_epoch)
         return MemoryRecords.with_end_transaction_marker(
             self.timestamps(now)[0],
@@ -218,8 +218,6 @@ def _nth(values, number):
 
 def _seal(data: bytearray) -> None:
     """Recompute the CRC, as a producer of such a header would have done."""
-    import crc32c
-
     data[17:21] = crc32c.crc32c(bytes(data[21:])).to_bytes(4, "big")
 
 

@@ -6,6 +6,7 @@ and a distance), because the query has to work out where they fall.
 
 from functools import cache
 
+from minikafka.spark import session
 from minikafka.witness.log.operations import AppendAsFollower, AppendAsLeader
 from minikafka.witness.log.workload import Workload
 
@@ -99,8 +100,6 @@ def _schemas(ddl: str) -> tuple:
 def _session(spark):
     if spark is not None:
         return spark
-    from minikafka.spark import session
-
     return session()
 
 

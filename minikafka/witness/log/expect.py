@@ -13,6 +13,7 @@ the sizes (where segments end, which batches are indexed) is worked out here.
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
+from minikafka.spark import session
 from minikafka.witness.log.fold import log_fold
 from minikafka.witness.log.queries import SQL_QUERIES, Query
 from minikafka.witness.log.survivors import survivors
@@ -37,8 +38,6 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
             f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(q.name for q in QUERIES)}"
         )
     if spark is None:
-        from minikafka.spark import session
-
         spark = session()
     with _one_workload_at_a_time:
         return _ask_all(workload, spark, only)

@@ -14,6 +14,7 @@ These queries do not know the following, and are silent about it:
 - What is left of a batch without records, such as a producer's last one or the end of a transaction.
 """
 
+from minikafka.spark import session
 from minikafka.witness.log.queries import PASSIVE, Query, orderly_transactions, raised_to_the_end
 from minikafka.witness.log.views import create_views, settings_row
 from minikafka.witness.log.workload import Workload
@@ -143,8 +144,6 @@ def accepted_records(workload: Workload, spark=None):
     if reason := survivors.refuses(workload):
         raise ValueError(reason)
     if spark is None:
-        from minikafka.spark import session
-
         spark = session()
     create_views(workload, spark)
     if refused := spark.sql(REFUSED).first():

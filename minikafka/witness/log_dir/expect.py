@@ -10,6 +10,7 @@ import threading
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from minikafka.spark import session
 from minikafka.witness.log.dataframes import local_frame
 from minikafka.witness.log.fold import let, long, struct
 from minikafka.witness.log_dir.workload import MANAGER_DEFAULTS, LogDirWorkload
@@ -76,8 +77,6 @@ def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
     if any(operation.kind == "delete" for operation in workload):
         raise ValueError("Spark does not follow the deletion of a whole log")
     if spark is None:
-        from minikafka.spark import session
-
         spark = session()
     rows: list[dict] = [{} for _ in workload]
     with _one_question_at_a_time:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from minikafka.spark import session
 from minikafka.witness.observation import Observations
 from minikafka.witness.replicas.fold import states_after_each
 from minikafka.witness.replicas.trace import create_views
@@ -189,8 +190,6 @@ def replica_expected(workloads: Sequence[ReplicaWorkload], spark=None) -> list[O
     Many workloads cost little more than one: Spark plans one question for all of them.
     """
     if spark is None:
-        from minikafka.spark import session
-
         spark = session()
     rows: list[list[dict]] = [[{} for _ in workload] for workload in workloads]
     with _one_question_at_a_time:

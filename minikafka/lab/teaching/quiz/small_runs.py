@@ -9,6 +9,7 @@ from minikafka.lab.stage.damage import SMALL
 from minikafka.lab.stage.readers import log_after
 from minikafka.lab.stage.replication import Replication
 from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.witness import Workload
 
 KINDS = {kind: f"the active segment's `.{kind}`" for kind in ("log", "index", "timeindex")}
 
@@ -45,8 +46,6 @@ REPLICATED = TRANSACTIONS + "\nmaybe_increment_high_watermark leo"
 
 
 def after(text: str) -> Any:
-    from minikafka.witness import Workload
-
     return log_after(Workload.parse(text))
 
 
