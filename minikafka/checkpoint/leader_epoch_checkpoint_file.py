@@ -28,7 +28,7 @@ class LeaderEpochCheckpointFile:
     def __init__(self, file: Path, log_dir_failure_channel: LogDirFailureChannel | None = None):
         self.file = file
         self._checkpoint = CheckpointFile(
-            file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, str(file.parent.parent)
+            file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, file.parent.parent
         )
 
     def write(self, epochs: Iterable[EpochEntry]) -> None:

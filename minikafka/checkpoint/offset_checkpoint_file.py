@@ -27,7 +27,7 @@ class OffsetCheckpointFile:
 
     def __init__(self, file: Path, log_dir_failure_channel: LogDirFailureChannel | None = None):
         self.file = file
-        self._checkpoint = CheckpointFile(file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, str(file.parent))
+        self._checkpoint = CheckpointFile(file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, file.parent)
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Replace all offsets. Raises KafkaStorageException. Kafka: `OffsetCheckpointFile.write`."""
