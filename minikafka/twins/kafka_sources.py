@@ -57,7 +57,7 @@ class KafkaSources:
         """The files below a directory of the repository, sorted."""
         return sorted(file for file in self._texts if file.startswith(directory))
 
-    @functools.cache  # noqa: B019 - lives as long as the sources
+    @functools.cache  # noqa: B019 - stays as long as the sources
     def types_of_file(self, file: str) -> list[KafkaClass]:
         """The types that a file declares. Raises ValueError where it cannot be parsed."""
         return parse(self._texts[file], file)

@@ -93,16 +93,16 @@ class Production(threading.Thread):
         self.transactional.initTransactions()
         self.transactional.beginTransaction()
         self.acknowledged = []
-        self.broker_lives = True
+        self.broker_runs = True
         self.start()
 
     def run(self):
         number = 0
-        while self.broker_lives:
+        while self.broker_runs:
             values = [b"%d" % n * 40 for n in range(number, number + 3)]
             sender = self.transactional if number % 2 else self.plain
             self.clients.send(sender, self.topic, [(START_MS + number, b"k", value, []) for value in values])
-            if self.broker_lives:
+            if self.broker_runs:
                 self.acknowledged += values
             number += 3
 
@@ -111,7 +111,7 @@ class Production(threading.Thread):
         deadline = time.monotonic() + 20
         while len(self.acknowledged) < 3 * ENOUGH_BATCHES and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.broker_lives = False
+        self.broker_runs = False
         broker.kill()
         self.join()
         for producer in (self.plain, self.transactional):

@@ -9,7 +9,7 @@ from minikafka.witness.log.workload import Workload
 _CHECKPOINT = "replication-offset-checkpoint"
 
 
-def lived(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
+def after_lines(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
     """A log on which all operations have been done; its directory is `runner.directory`, its high watermark is written
     beside it. Raises AssertionError for an operation that fails.
     """
@@ -29,7 +29,7 @@ def read_from(lines: Iterable[str], columns: str, **options: object) -> list[tup
     """The rows that the data source reads of the log that minikafka writes: `columns` of a table, with commas."""
     from minikafka.lessons.log_directory.source_by_hand import Query
 
-    runner = lived(lines)
+    runner = after_lines(lines)
     runner.let_go()
     rows = Query(runner.directory, **options).rows()
     return [tuple(row[name] for name in columns.split(", ")) for row in rows]
@@ -39,7 +39,7 @@ def consumed(lines: Iterable[str], factory: Any) -> list[tuple[int, int, bytes |
     """Offset, timestamp in ms, key and value of each record that a consumer gets from the log."""
     from minikafka.lab.stage.readers import records_seen
 
-    runner = lived(lines, factory)
+    runner = after_lines(lines, factory)
     seen = records_seen(runner.log)
     found = [(record.offset, record.timestamp, _bytes(record.key), _bytes(record.value)) for record in seen]
     runner.let_go()

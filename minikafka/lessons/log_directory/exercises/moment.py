@@ -7,7 +7,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import consumed, lived, read_from
+from minikafka.lessons.log_directory.exercises.drawn import after_lines, consumed, read_from
 from minikafka.witness.log.workload import START_MS
 
 
@@ -38,7 +38,7 @@ def _case(name: str, story: str, second: int) -> AskedCase:
         )
 
     def asked(factory: Any) -> list[tuple[int, int]]:
-        runner = lived(lines, factory)
+        runner = after_lines(lines, factory)
         found = runner.log.fetch_offset_by_timestamp(moment)
         runner.let_go()
         found = getattr(found, "timestamp_and_offset_opt", found)

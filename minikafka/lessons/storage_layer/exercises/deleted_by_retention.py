@@ -9,7 +9,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import lived
+from minikafka.lessons.storage_layer.exercises.managed import after_lines
 from minikafka.witness.log.workload import START_MS
 
 _SCHEMA = (
@@ -100,7 +100,7 @@ def _case(logs: tuple[_Log, ...]) -> AskedCase:
 def _gone(factory: Any, logs: tuple[_Log, ...]) -> list[tuple[str, int]]:
     """Which segments are gone after the first run of the task."""
     lines = [*(log.settings for log in logs), "start", *(line for log in logs for line in log.lines)]
-    rows = lived(factory, "\n".join([*lines, f"tick {_FIRST_RUN_MS}"])).rows
+    rows = after_lines(factory, "\n".join([*lines, f"tick {_FIRST_RUN_MS}"])).rows
     before, after = (
         {(name, int(base)) for name, bases in row["segments"] for base in bases.split(",")} for row in rows[-2:]
     )

@@ -30,8 +30,8 @@ def managed(factory: Any, names: Sequence[str] = ("disk",)) -> Iterator[Any]:
         one.kill()
 
 
-def lived(factory: Any, lines: str) -> Any:
-    """What a log manager makes of the life of a log directory that `lines` tell."""
+def after_lines(factory: Any, lines: str) -> Any:
+    """What a log manager makes of what `lines` do to a log directory."""
     from minikafka.lab.stage.workbench import scratch
     from minikafka.witness.log_dir.run import run_log_dir
     from minikafka.witness.log_dir.workload import LogDirWorkload

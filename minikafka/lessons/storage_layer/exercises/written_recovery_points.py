@@ -7,7 +7,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import lived
+from minikafka.lessons.storage_layer.exercises.managed import after_lines
 
 _SCHEMA = "partition STRING, second INT, kind STRING, log_end BIGINT"
 _EVENTS = (
@@ -58,7 +58,7 @@ def _file_says(factory: Any, now: int) -> list[tuple[str, int]]:
         lines.append(f"{kind} {partition}{more}")
         second, ends[partition] = at, end
     lines.append(f"tick {(now - second) * 1000}")
-    return list(lived(factory, "\n".join(lines)).rows[-1]["recovery_point_file"])
+    return list(after_lines(factory, "\n".join(lines)).rows[-1]["recovery_point_file"])
 
 
 def _said(
