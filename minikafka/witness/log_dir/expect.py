@@ -37,16 +37,16 @@ TASKS = {
 """The periodic tasks, in the order in which they run when they are due together, and the settings of their periods."""
 
 EVENTS = """
-WITH runs AS (  -- when the broker was last started, whether it is up, and whether its last stop was clean
+WITH broker AS (  -- when the broker was last started, whether it is up, and whether its last stop was clean
     SELECT *, last_value(IF(kind = 'start', now, NULL)) IGNORE NULLS OVER so_far AS started,
            last_value(IF(kind IN ('start', 'stop', 'kill'), kind, NULL)) IGNORE NULLS OVER so_far AS last
     FROM log_dir_operations WINDOW so_far AS (ORDER BY op)),
 runs AS (  -- while time passes, each task runs after the first delay, and then once every period
     SELECT op, rank, task,
            explode(sequence(started + {delay}, greatest(now + number, started + {delay}), period)) AS at, now, number
-    FROM runs JOIN log_dir_tasks ON runs.kind = 'tick' AND last = 'start'),
+    FROM broker JOIN log_dir_tasks ON broker.kind = 'tick' AND last = 'start'),
 moments AS (
-    SELECT op, now AS at, 0 AS rank, kind, partition, number, records, newest FROM runs
+    SELECT op, now AS at, 0 AS rank, kind, partition, number, records, newest FROM broker
     UNION ALL
     SELECT op, at, rank, task, NULL, NULL, NULL, NULL FROM runs WHERE at > now AND at <= now + number),
 all_moments AS (
@@ -55,7 +55,7 @@ all_moments AS (
     SELECT DISTINCT op, at, 9, 'background', NULL, NULL, NULL, NULL FROM moments)
 SELECT l.op, l.last, p.*,
        array_sort(collect_list(struct(m.op, m.at, m.rank, m.kind, m.number, m.records, m.newest))) AS events
-FROM runs l CROSS JOIN log_dir_partitions p
+FROM broker l CROSS JOIN log_dir_partitions p
 JOIN all_moments m ON m.op <= l.op AND coalesce(m.partition = p.partition, true)
 GROUP BY l.op, l.last, p.partition, p.flush_ms, p.retention_ms, p.compacted
 """
