@@ -26,6 +26,10 @@ _COLOURS = {  # each colour that a source may use, and the role that it stands f
 }  # fmt: skip
 _WIDE = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
 _TEXT = re.compile(r"(?<=>)[^<>]*(?=</text>)")
+_GAP = '<br/><font point-size="4"> </font>'
+"""What `<gap/>` at the end of an arrow's label stands for: a low line that keeps the letters off the arrow, because Graphviz
+puts a label of its own accord so near that the arrow touches them.
+"""
 _DEFAULTS = """
   graph [bgcolor="transparent" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" pad=0.15 nodesep=0.35 ranksep=0.45]
   node [shape=box style="filled,rounded" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" fillcolor="panel" margin="0.14,0.08"]
@@ -56,14 +60,14 @@ def diagram(name: str) -> Picture:
 
 
 def draw(source: str) -> str:
-    """The SVG of a Graphviz source whose colours are roles of `minikafka.lab.widgets.drawing`; its first line, `// …`,
-    is its text.
+    """The SVG of a Graphviz source whose colours are roles of `minikafka.lab.widgets.drawing`, and in which `<gap/>` ends
+    the label of an arrow that runs below it; its first line, `// …`, is its text.
     """
     import graphviz
 
     graphviz.backend.dot_command.DOT_BINARY = dot_binary()
     words = source.split("\n", 1)[0].removeprefix("//").strip()
-    plain = source.replace("{", "{" + _DEFAULTS, 1)
+    plain = source.replace("{", "{" + _DEFAULTS, 1).replace("<gap/>", _GAP)
     for role, colour in _COLOURS.items():
         plain = re.sub(rf'(color=)"?{role}\b"?', rf'\g<1>"{colour}"', plain)
     drawn = _laid_out(plain)
