@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 from minikafka.lab.course.places import DIAGRAMS
+from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import width_of
 from minikafka.log.log import Log
 
 LEAST_SIZE = 11
-"""The px of the smallest letters that a diagram may have, at the width at which a page shows it."""
+"""The px of the smallest letters that a diagram may have. No page of the site shows one narrower than its SVG says (see
+tests/slow/browser/test_site.py).
+"""
 CLEARANCE = 1
 """The points that an arrow keeps from the letters of a text."""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -134,6 +137,12 @@ def test_each_text_is_large_enough_at_the_width_of_a_page(source):
     svg = drawing_of(source)
     px = float(svg.get("width")) / float(svg.get("viewBox").split()[2])
     assert {text.words: text.size * px for text in texts_of(svg) if text.size * px < LEAST_SIZE} == {}
+
+
+def test_the_picture_of_a_run_has_no_smaller_letters_either():
+    svg = (DIAGRAMS / "lesson.svg").read_text(encoding="utf-8")
+    assert float(ElementTree.fromstring(svg).get("width")) == drawing.WIDTH
+    assert min(float(size) for size in re.findall(r"font(?:-size)?:([\d.]+)px", svg)) >= LEAST_SIZE
 
 
 @of_each_diagram

@@ -24,8 +24,8 @@ img { display: block; margin: 0 auto; max-width: 100%; max-height: 42mm; }
 table { width: 100%; border-collapse: collapse; }
 th, td { border: .2mm solid #999; padding: .4mm 1.2mm; text-align: left; vertical-align: top; }
 code { font: 7.2pt ui-monospace, "DejaVu Sans Mono", monospace; }
-@media screen { body { padding: 6mm; font-size: 11pt; max-width: 60em; } code { font-size: 10pt; } }
-@media screen { img { max-height: none; } }
+@media screen { body { padding: 6mm; font-size: 11pt; max-width: 64em; } code { font-size: 10pt; } }
+@media screen { img { max-height: none; max-width: none; } section { overflow-x: auto; } ul { padding-left: 6mm; } }
 """
 
 

@@ -89,6 +89,14 @@ def test_nothing_sticks_out_and_axe_finds_nothing(visit, width, scheme):
         assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.parametrize("width", [360, 730, 930, 950, 1250])
+def test_a_picture_is_shown_as_wide_as_it_was_drawn(visit, width):
+    page = visit("98-small", width)
+    shown = page.evaluate("[...document.querySelectorAll('.mk svg')].map(e => [e.clientWidth, e.width.baseVal.value])")
+    assert shown and all(now == drawn for now, drawn in shown)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_the_slider_moves_by_mouse_and_by_keyboard(visit):
     page = visit("98-small")
     ruler, walk = page.locator(".player").all()
