@@ -28,6 +28,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_file_utils import log_file
 from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.clean.before_cleaning import require_sound_batches
 from minikafka.tools.clean.cleaning_round import CleaningRound, Limits, clean_once
@@ -124,10 +125,17 @@ def clean(
                 require_sound_batches(copy)
             done = clean_in(copy)
         if not dry_run:
-            with (
-                made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=False) as place,
-                silence(),
-            ):
+            ready = made_ready(
+                directory,
+                config,
+                now_ms,
+                arguments,
+                follow_links=follow_links,
+                dry_run=False,
+                staying=[log_file(directory, base_offset).name for base_offset, _ in done.after],
+                noted={OFFSET_CHECKPOINT_FILE: done.next_dirty_offset},
+            )
+            with ready as place, silence():
                 require_room(place, sum(size for _, size in done.after), config.max_index_size)
                 require_descriptors(place, _DESCRIPTORS_PER_SEGMENT * (len(done.before) + len(done.after)))
                 done = clean_in(place)

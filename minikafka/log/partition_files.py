@@ -83,15 +83,16 @@ def look_into(directory: Path, *, follow_links: bool | None = None) -> Partition
         objection = objection_to(file, follow_links=follow_links)
         if objection is None:
             looked_at.files.append(file)
-        elif _has_name_of_a_file(name) or not file.is_dir() or (file.is_symlink() and not follow_links):
+        elif has_name_of_a_file(name) or not file.is_dir() or (file.is_symlink() and not follow_links):
             looked_at.objections.append((file, objection))
     return looked_at
 
 
 def is_loaded(name: str) -> bool:
     """True for the name of a file that a load reads or changes; those that wait for their deletion are only deleted."""
-    return _has_name_of_a_file(name) and not name.endswith(DELETED_FILE_SUFFIX)
+    return has_name_of_a_file(name) and not name.endswith(DELETED_FILE_SUFFIX)
 
 
-def _has_name_of_a_file(name: str) -> bool:
+def has_name_of_a_file(name: str) -> bool:
+    """True for the name of a file that Kafka makes in a partition's directory, or has made on its way in or out."""
     return name.endswith(FILE_SUFFIXES) or name in _FILE_NAMES

@@ -17,8 +17,12 @@ from click.testing import CliRunner
 from minikafka import Compression, Log, MemoryRecords, SimpleRecord
 from minikafka.cli import clean, main, recover  # noqa: F401 - once, instead of in each child
 from minikafka.common import file_ops
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.log.directory_lock import DirectoryLock
-from minikafka.tools.recover.undo import UNDO, take_back
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.tools.recover.undo import CHECKPOINTS, UNDO, take_back
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
@@ -356,8 +360,8 @@ def test_what_a_broker_noted_of_other_partitions_after_an_interruption_stays(tmp
     """Where DeleteRecords had moved the start of another log, records that were deleted would come back."""
     place = interrupted_run(tmp_path, log_dir)
     noted = {
-        "recovery-point-offset-checkpoint": "0\n2\ntopic 0 9\ntopic 1 100\n",
-        "log-start-offset-checkpoint": "0\n2\ntopic 0 1\ntopic 1 50\n",
+        "recovery-point-offset-checkpoint": "0\n2\ntopic 0 96\ntopic 1 100\n",
+        "log-start-offset-checkpoint": "0\n1\ntopic 1 50\n",
         "cleaner-offset-checkpoint": "0\n1\ntopic 1 60\n",
     }
     for name, text in noted.items():
@@ -368,6 +372,67 @@ def test_what_a_broker_noted_of_other_partitions_after_an_interruption_stays(tmp
         "log-start-offset-checkpoint": "0\n1\ntopic 1 50\n",
         "cleaner-offset-checkpoint": "0\n1\ntopic 1 60\n",
     }
+    assert not (place / MARK).exists()
+
+
+def interrupted_recover(tmp_path: Path, log_dir: Path) -> Path:
+    """A log directory in which `recover` of all of it was killed when it had begun."""
+    fresh = case(tmp_path, log_dir, "clean")
+    _, _, changes = undisturbed(fresh, COMMANDS["recover the log directory"])
+    place = fresh()
+    assert run(place, COMMANDS["recover the log directory"], (changes // 2, signal.SIGKILL)).code == -signal.SIGKILL
+    assert (place / UNDO).exists() and not (place / MARK).exists()
+    return place
+
+
+@pytest.mark.parametrize("interrupted", [interrupted_run, interrupted_recover], ids=["clean", "recover"])
+def test_records_that_a_broker_deleted_after_an_interruption_stay_deleted(tmp_path, log_dir, interrupted):
+    place = interrupted(tmp_path, log_dir)
+    clock = ManualTime(int(NOW))
+    scheduler = ManualScheduler(clock)
+    log = Log.create(
+        place / "topic-0", LogConfig({**SMALL, "cleanup.policy": "delete"}), scheduler=scheduler, time=clock
+    )
+    log.update_high_watermark(log.log_end_offset)
+    log.maybe_increment_log_start_offset(50, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+    assert log.delete_old_segments() > 0
+    log.close_handlers()
+    left = without_undo(place)
+    assert "is not undone" in rerun(place, "recover").stderr
+    segments = {name for name in without_undo(place) if name.endswith(".log")}
+    assert segments <= left.keys() and not list(place.rglob(f"*{UNDO}*")) and not (place / MARK).exists()
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+def test_what_a_broker_noted_of_the_partition_itself_after_an_interruption_stays(tmp_path, log_dir, name):
+    place = interrupted_recover(tmp_path, log_dir)
+    (place / name).write_text("0\n1\ntopic 0 30\n")
+    before = without_undo(place)
+    take_back(place, follow_links=False)
+    assert without_undo(place) == before and not list(place.rglob(f"*{UNDO}*"))
+
+
+@pytest.mark.parametrize("command", ["recover", "recover the log directory"])
+@pytest.mark.parametrize("interrupted", [interrupted_run, interrupted_recover], ids=["clean", "recover"])
+def test_a_topic_that_was_made_anew_after_an_interruption_stays(tmp_path, log_dir, interrupted, command):
+    """Nothing proves that the broker stopped in order, so the mark of a clean stop does not come back."""
+    place = interrupted(tmp_path, log_dir)
+    shutil.rmtree(place / "topic-0")
+    log = Log.open(place / "topic-0", SMALL)
+    record = SimpleRecord(timestamp=int(NOW), key=b"new", value=b"new")
+    log.append_as_leader(MemoryRecords.with_records(Compression.NONE, record), leader_epoch=9)
+    log.close()
+    segment = place / "topic-0" / f"{0:020}.log"
+    segment.write_bytes(segment.read_bytes() + b"torn")
+    assert "is not undone" in rerun(place, command).stderr
+    assert Log.open(place / "topic-0", SMALL).log_end_offset == 1
+    assert not segment.read_bytes().endswith(b"torn")  # the load was one after an unclean stop
+
+
+def test_what_a_broker_noted_of_high_watermarks_shows_that_it_did_not_stop_in_order(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    (place / "replication-offset-checkpoint").write_text("0\n0\n")
+    assert "it is undone" in rerun(place, "clean").stderr
     assert not (place / MARK).exists()
 
 
@@ -401,6 +466,7 @@ def test_what_a_power_failure_has_damaged_is_not_put_back(tmp_path, log_dir):
     [
         b"",
         b"[]",
+        b'{"beside": {}, "partitions": []}',
         b"[" * 100_000,
         b'{"beside": {}, "partitions": {}}',
         b'{"beside": {".kafka_cleanshutdown": null}, "partitions": {"../x": {}}}',
@@ -421,9 +487,89 @@ def test_names_that_lead_out_of_the_directory_are_refused(tmp_path, log_dir):
     told = json.loads((place / UNDO).read_text())
     kept = told["partitions"].pop("topic-0")
     for partition, entry in (("../topic-0", "x"), ("topic-0", "../x"), ("topic-0", ".."), ("..", "x"), ("topic", "x")):
-        told["partitions"] = {partition: {entry: next(iter(kept.values()))}}
+        told["partitions"] = {partition: {**kept, "files": {entry: next(iter(kept["files"].values()))}}}
         (place / UNDO).write_text(json.dumps(told))
         assert rerun(place, "recover").exit_code == 1
+
+
+def forged(place: Path, partition: str) -> None:
+    """Write the mark of a run that knew but one segment of the partition, the last one."""
+    facts = {"size": 0, "changed": 0, "copied": False, "crc": 0, "link": None, "stays": False}
+    beside = dict.fromkeys((MARK, *CHECKPOINTS))
+    told = {"files": {"99999999999999999999.log": facts}, "made": [], "noted": {}}
+    (place / UNDO).write_text(json.dumps({"beside": beside, "partitions": {partition: told}}))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("linked", ["topic-0", "topic-1", "other-0"])
+def test_a_mark_reaches_no_partition_elsewhere(tmp_path, log_dir, command, linked):
+    """A directory may lie: it names a partition that is a link to one where an honest run was interrupted."""
+    honest = interrupted_run(tmp_path, log_dir)
+    place = case(tmp_path / "foreign", log_dir, "clean")()
+    shutil.rmtree(place / linked, ignore_errors=True)
+    (place / linked).symlink_to(honest / "topic-0")
+    (place / MARK).unlink()
+    forged(place, linked)
+    before = world(honest)
+    result = rerun(place, command)
+    assert result.exit_code == 1 and "--follow-links" in result.stderr
+    assert world(honest) == before
+    assert "is undone" in rerun(honest, "recover").stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_is_not_followed_to_where_a_run_was_interrupted(tmp_path, log_dir, command):
+    """What that run kept lies in the partition, and a run that begins there would delete it."""
+    honest = interrupted_run(tmp_path, log_dir)
+    place = case(tmp_path / "foreign", log_dir, "clean")()
+    shutil.rmtree(place / "topic-0")
+    (place / "topic-0").symlink_to(honest / "topic-0")
+    before = world(honest)
+    words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
+    result = CliRunner().invoke(main, [*words, "--follow-links"], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"IOException: {place}/topic-0 leads to where a run was interrupted: recover {honest} first\n",
+    )
+    assert world(honest) == before
+
+
+@pytest.mark.parametrize("subdirectory", ["none", "a link", "empty"])
+def test_nothing_is_deleted_for_a_mark_that_proves_nothing(tmp_path, log_dir, subdirectory):
+    place = case(tmp_path, log_dir, "clean")()
+    (place / MARK).unlink()
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "file").write_bytes(b"not to be touched")
+    if subdirectory == "a link":
+        (place / "topic-0" / UNDO).symlink_to(foreign)
+    elif subdirectory == "empty":
+        (place / "topic-0" / UNDO).mkdir()
+    before = without_undo(place)
+    forged(place, "topic-0")
+    take_back(place, follow_links=False)
+    assert without_undo(place) == before and not list(place.rglob(f"*{UNDO}*"))
+    assert (foreign / "file").read_bytes() == b"not to be touched"
+
+
+def test_nothing_is_deleted_unless_all_that_was_kept_is_there(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    next((place / "topic-0" / UNDO).glob("*.log")).unlink()
+    before = without_undo(place)
+    take_back(place, follow_links=False)
+    assert without_undo(place) == before
+
+
+def test_a_file_of_nobody_knows_whom_stays_as_it_is(tmp_path, log_dir):
+    fresh = case(tmp_path, log_dir, "clean")
+    place = fresh()
+    (place / "topic-0" / "notes.txt").write_text("old")
+    assert run(place, COMMANDS["clean"], (100, signal.SIGKILL)).code == -signal.SIGKILL
+    (place / "topic-0" / "notes.txt").unlink()
+    (place / "topic-0" / "notes.txt").write_text("new")
+    (place / "topic-0" / "more.txt").write_text("more")
+    assert "it is undone" in rerun(place, "clean").stderr
+    assert [(place / "topic-0" / f"{name}.txt").read_text() for name in ("notes", "more")] == ["new", "more"]
 
 
 def test_only_one_tool_changes_a_log_directory_at_a_time(tmp_path, log_dir):
@@ -441,7 +587,9 @@ def test_what_is_kept_is_not_written_into_a_file_elsewhere(tmp_path, log_dir, ki
     foreign = tmp_path / "foreign"
     foreign.write_bytes(b"not to be touched")
     told = json.loads((place / UNDO).read_text())
-    name, facts = next((name, facts) for name, facts in told["partitions"]["topic-0"].items() if facts["copied"])
+    name, facts = next(
+        (name, facts) for name, facts in told["partitions"]["topic-0"]["files"].items() if facts["copied"]
+    )
     (place / "topic-0" / name).unlink(missing_ok=True)
     if kind == "link":
         os.symlink(foreign, place / "topic-0" / name)

@@ -4,7 +4,7 @@ and closes it.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, IOException, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -20,6 +20,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.partition_files import require_regular
@@ -28,9 +29,9 @@ from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.recover.before_recovery import copied, require_files, require_recoverable
-from minikafka.tools.recover.undo import forget, take_back, undoable
+from minikafka.tools.recover.undo import UNDO, Expected, forget, take_back, undoable
 from minikafka.tools.verify.findings import NextStart
-from minikafka.tools.verify.rehearsal import Rehearsal
+from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
 
 def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
@@ -92,6 +93,7 @@ def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[No
             until_the_end.enter_context(locked(lies_in, in_place=in_place))
         if in_place:
             until_the_end.enter_context(DirectoryLock(log_dir))
+            require_nothing_to_undo_there(directory)
             take_back(log_dir, follow_links=follow_links)
         yield
 
@@ -100,6 +102,16 @@ def require_no_link(directory: Path) -> None:
     """Raises IOException, which names `--follow-links`, for a partition whose directory is a link."""
     if directory.is_symlink():
         require_regular(directory, follow_links=False)
+
+
+def require_nothing_to_undo_there(directory: Path) -> None:
+    """Raises IOException for a link to a partition in another log directory where a run was interrupted.
+
+    What that run kept lies in the partition, and this run would delete it.
+    """
+    mark = Path(os.path.realpath(directory)).parent / UNDO
+    if directory.is_symlink() and mark != Path(os.path.realpath(directory.parent)) / UNDO and os.path.lexists(mark):
+        raise IOException(f"{directory} leads to where a run was interrupted: recover {mark.parent} first")
 
 
 @contextmanager
@@ -133,10 +145,20 @@ def ask(question: str, directory: Path) -> None:
 
 @contextmanager
 def made_ready(
-    directory: Path, config: LogConfig, now_ms: int, arguments: dict, *, follow_links: bool, dry_run: bool
+    directory: Path,
+    config: LogConfig,
+    now_ms: int,
+    arguments: dict,
+    *,
+    follow_links: bool,
+    dry_run: bool,
+    staying: Collection[str] | None = None,
+    noted: Mapping[str, int] | None = None,
 ) -> Iterator[Path]:
     """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way.
 
+    `staying`: the names of the segments that the block leaves, None where it only loads. `noted`: the offsets that it
+    notes of the partition, by the names of the checkpoints.
     The block is ended in order by signals; if it fails, the directory is as it was before (`undoable`). It is `taken`.
     """
     with ended_by_signals(), ExitStack() as until_the_end:
@@ -163,11 +185,19 @@ def made_ready(
                     now_ms,
                 )
                 with naming(directory):
-                    cut = Rehearsal(directory, files, next_start).run().cut
+                    expected = expected_of(Rehearsal(directory, files, next_start).run(), noted or {})
+                if staying is not None:
+                    expected = expected._replace(staying=set(expected.staying) & set(staying))
                 until_the_end.enter_context(
-                    undoable(directory.parent, {directory: files}, {directory: cut}, takes_mark=True)
+                    undoable(directory.parent, {directory: files}, {directory: expected}, takes_mark=True)
                 )
         yield place
+
+
+def expected_of(outcome: Outcome, noted: Mapping[str, int]) -> Expected:
+    """What a run that only loads the partition makes of it."""
+    made = {name for name in (*outcome.made, *outcome.renamed.values()) if name.endswith(LOG_FILE_SUFFIX)}
+    return Expected(outcome.cut, outcome.segments - outcome.deleted - outcome.renamed.keys(), made, noted)
 
 
 @contextmanager

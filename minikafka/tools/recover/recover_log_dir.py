@@ -51,7 +51,7 @@ from minikafka.tools.recover.before_recovery import (
 )
 from minikafka.tools.recover.cluster_settings import read_cluster_settings
 from minikafka.tools.recover.log_state import state_of
-from minikafka.tools.recover.offline_log import locked, require_no_link
+from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, require_nothing_to_undo_there
 from minikafka.tools.recover.undo import CHECKPOINTS, forget, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
@@ -140,12 +140,14 @@ def recover_log_dir(
         if not dry_run:
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself
+            directories = _partition_directories(log_dir)
+            for directory in directories:
+                if not follow_links:
+                    require_no_link(directory)
+                if not dry_run:
+                    require_nothing_to_undo_there(directory)
             if not dry_run:
                 take_back(log_dir, follow_links=follow_links)
-            directories = _partition_directories(log_dir)
-            if not follow_links:
-                for directory in directories:
-                    require_no_link(directory)
             require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
             _require_own_files(log_dir, follow_links=follow_links)
             files = {}
@@ -162,10 +164,10 @@ def recover_log_dir(
         if offline or refused:
             return Recovered([], [], offline, refused)
         place = until_the_end.enter_context(_place(log_dir, files, dry_run=dry_run))
-        cut = {directory: outcome.cut for directory, outcome in outcomes.items()}
+        expected = {directory: expected_of(outcome, _to_be_noted(outcome)) for directory, outcome in outcomes.items()}
         with (
             _managed(place, settings, now_ms) as manager,
-            nullcontext() if dry_run else undoable(log_dir, files, cut, takes_mark=False),
+            nullcontext() if dry_run else undoable(log_dir, files, expected, takes_mark=False),
         ):
             _set_mark(place, clean)
             return _start_and_stop(manager, place, directories)
@@ -267,6 +269,15 @@ def _rehearsed(
     indexes = sum(2 * each.longest for each in needs)
     require_address_space(log_dir, indexes + settings.threads * _ADDRESSES_OF_A_THREAD)
     return outcomes
+
+
+def _to_be_noted(outcome: Outcome) -> dict[str, int]:
+    """The offsets of the partition that a stop writes into the checkpoints."""
+    offsets = {
+        RECOVERY_POINT_CHECKPOINT_FILE: outcome.log_end_offset,
+        LOG_START_OFFSET_CHECKPOINT_FILE: outcome.log_start_offset,
+    }
+    return {name: offset for name, offset in offsets.items() if offset is not None}
 
 
 def _failures(outcomes: Mapping[Path, Outcome]) -> tuple[list[Refusal], list[Refusal]]:

@@ -14,10 +14,14 @@ have ended, although half of the work may be done, and nothing else tells any mo
 
 While the file is there, `take_back` makes everything as it was. A run that ends with an error or with a signal does
 that itself; after a kill, the next run begins with it. What others have done since then stays: what the checkpoints say
-of other partitions; the mark does not come back if these have changed; and nothing is undone if the mark has come back,
-or if a segment is not one that a tool's run can have left. Copies are not synced, as there may be
-thousands; if the power fails before the system has written one, its checksum is wrong, and nothing is undone either:
-the directory is then one after an unclean stop.
+of other partitions; the mark does not come back if these have changed. Nothing is undone if the mark has come back, or
+unless every partition is proven to be as the run left it: the file also tells what the run was going to make of it
+(`Expected`), and a broker that deletes or appends records, or makes a topic anew, leaves something else. Copies are not
+synced, as there may be thousands; if the power fails before the system has written one, its checksum is wrong, and
+nothing is undone either: the directory is then one after an unclean stop.
+
+What the file says may be a lie, as the directory may be anybody's. It is believed only of what lies in the log
+directory itself, and nothing is deleted before everything that was kept is seen to be there.
 """
 
 import json
@@ -26,6 +30,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from crc32c import crc32c
 
@@ -33,12 +38,14 @@ from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IOException
+from minikafka.common.file_kind import DIRECTORY, REGULAR_FILE, kind_of
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX
+from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
+from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.partition_files import is_loaded, require_regular
+from minikafka.log.partition_files import FOLLOW_LINKS, has_name_of_a_file, is_loaded, require_regular
 from minikafka.tools.failure import describe
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.printable import tell
@@ -52,21 +59,34 @@ _COMING_BACK = UNDO + DELETED_FILE_SUFFIX
 _TEXT = "latin-1"  # gives any bytes a text, and the text its bytes
 
 
+class Expected(NamedTuple):
+    """What a run is going to make of a partition, as far as that tells its work from the work of others.
+
+    `cut`: the names of the segments in which bytes may change or end. `staying`: of those that are there afterwards,
+    too. `made`: of those that are new. `noted`: the offset that each checkpoint may get.
+    """
+
+    cut: Collection[str]
+    staying: Collection[str]
+    made: Collection[str]
+    noted: Mapping[str, int]
+
+
 @contextmanager
 def undoable(
-    log_dir: Path, files: Mapping[Path, Sequence[Path]], cut: Mapping[Path, Collection[str]], *, takes_mark: bool
+    log_dir: Path, files: Mapping[Path, Sequence[Path]], expected: Mapping[Path, Expected], *, takes_mark: bool
 ) -> Iterator[None]:
     """Change partitions in the block: if it fails, or the process ends in it, all is as before, or will be.
 
-    `files`: the files of each partition's directory. `cut`: the names of the segments in which bytes may change or end.
-    `takes_mark`: the mark of a clean stop is away during the block; otherwise whoever works in the block sees to it.
-    The caller has the log directory for itself. Raises OSError, but for what cannot be removed when all is done: that
-    is told on stderr.
+    `files`: the files of each partition's directory. `expected`: what the block is going to make of it. `takes_mark`:
+    the mark of a clean stop is away during the block; otherwise whoever works in the block sees to it. The caller has
+    the log directory for itself. Raises OSError, but for what cannot be removed when all is done: that is told on
+    stderr.
     """
     mark = log_dir / CLEAN_SHUTDOWN_FILE_NAME
     beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)}
     try:
-        partitions = {each.name: _kept(each, of_one, cut[each]) for each, of_one in files.items()}
+        partitions = {each.name: _kept(each, of_one, expected[each]) for each, of_one in files.items()}
         _replace(log_dir / UNDO, json.dumps({"beside": beside, "partitions": partitions}).encode())
     except BaseException:
         with suppress(OSError):
@@ -81,7 +101,13 @@ def undoable(
     except BaseException:
         try:
             file_ops.delete_if_exists(mark)  # it would say that the run has ended
-            take_back(log_dir, follow_links=True, quiet=True)
+            if all(_is_whole(each, partitions[each.name]["files"]) for each in files):
+                _undo(log_dir, beside, partitions, follow_links=True)
+                _finish(log_dir, files)
+            else:
+                tell(
+                    f"Warning: what this run has changed in {log_dir} is not undone: what it kept is damaged", err=True
+                )
         except OSError as error:
             tell(f"Warning: {describe(error)}; the next run will undo what this one has changed in {log_dir}", err=True)
         raise
@@ -103,8 +129,8 @@ def _tell_what_is_left(log_dir: Path, directories: Collection[Path], error: OSEr
             tell(f"{told} {directory / UNDO}", err=True)
 
 
-def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None:
-    """Undo what a run that did not end has changed in the log directory, and say so on stderr unless `quiet`.
+def take_back(log_dir: Path, *, follow_links: bool) -> None:
+    """Undo what a run that did not end has changed in the log directory, and say so on stderr.
 
     What a file here says is not believed as far as to change a file elsewhere: only `follow_links` allows that, as it
     allowed it to the interrupted run. Does nothing where no run was interrupted. Raises OSError, and IOException for a
@@ -115,26 +141,39 @@ def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None
         return
     require_regular(file)
     beside, partitions = _read(file)
-    if not follow_links and any(facts["link"] is not None for kept in partitions.values() for facts in kept.values()):
-        raise IOException(f"{file} is of an interrupted run that followed links: --follow-links lets this one undo it")
-    directories = {log_dir / name: kept for name, kept in partitions.items() if (log_dir / name / UNDO).is_dir()}
+    if not follow_links and any(_leads_elsewhere(log_dir / name, told["files"]) for name, told in partitions.items()):
+        raise IOException(f"{file} is of an interrupted run that followed links: {FOLLOW_LINKS} lets this one undo it")
+    directories = [log_dir / name for name in partitions if (log_dir / name).is_dir()]
     if os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):
         outcome = "had ended, or not begun"
-    elif all(_is_ours(directory, kept) for directory, kept in directories.items()):
-        for directory, kept in directories.items():
-            _put_back(directory, kept, follow_links=follow_links)
-        ours = {parse_topic_partition_name(log_dir / name) for name in partitions}
-        was_used = _has_changed(log_dir, file.stat().st_mtime_ns, but=partitions)
-        for name in CHECKPOINTS:
-            was_used |= _put_checkpoint_back(log_dir / name, beside[name], ours)
-        if (content := beside[CLEAN_SHUTDOWN_FILE_NAME]) is not None and not was_used:
-            _replace(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
+    elif all(_is_ours(log_dir / name, told) for name, told in partitions.items()) and not _others_have_noted(
+        log_dir, beside, partitions
+    ):
+        _undo(log_dir, beside, partitions, follow_links=follow_links)
         outcome = "is undone"
     else:
         outcome = "is not undone, because other changes came after it, or what it kept is damaged"
     _finish(log_dir, directories)
-    if not quiet:
-        tell(f"Warning: an earlier run in {log_dir} was interrupted; it {outcome}", err=True)
+    tell(f"Warning: an earlier run in {log_dir} was interrupted; it {outcome}", err=True)
+
+
+def _leads_elsewhere(directory: Path, kept: Mapping[str, dict]) -> bool:
+    """Whether the directory is a link, or one of its files was one: what they lead to would be changed."""
+    return directory.is_symlink() or any(facts["link"] is not None for facts in kept.values())
+
+
+def _undo(
+    log_dir: Path, beside: Mapping[str, str | None], partitions: Mapping[str, dict], *, follow_links: bool
+) -> None:
+    """Make everything as it was; the mark of a clean stop comes back unless others have been there meanwhile."""
+    for name, told in partitions.items():
+        _put_back(log_dir / name, told["files"], follow_links=follow_links)
+    ours = {parse_topic_partition_name(log_dir / name) for name in partitions}
+    was_used = _has_changed(log_dir, (log_dir / UNDO).stat().st_mtime_ns, but=partitions)
+    for name in CHECKPOINTS:
+        was_used |= _put_checkpoint_back(log_dir / name, beside[name], ours)
+    if (content := beside[CLEAN_SHUTDOWN_FILE_NAME]) is not None and not was_used:
+        _replace(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
 
 
 def forget(directories: Collection[Path]) -> None:
@@ -159,16 +198,16 @@ def _finish(log_dir: Path, directories: Collection[Path]) -> None:
 # ---- what is kept
 
 
-def _kept(directory: Path, files: Sequence[Path], cut: Collection[str]) -> dict[str, dict]:
-    """Make the partition's subdirectory, and tell what is to be known of each file."""
+def _kept(directory: Path, files: Sequence[Path], expected: Expected) -> dict[str, object]:
+    """Make the partition's subdirectory, and tell what is to be known of each file that a load may change or delete."""
     undo = directory / UNDO
     file_ops.delete_directory(undo)
     file_ops.create_directories(undo)
     kept = {}
-    for file in files:
+    for file in filter(_may_change, files):
         status = file.stat()
         link = os.readlink(file) if file.is_symlink() else None
-        copied = file.name in cut if LOG_FILE_SUFFIX in file.name else is_loaded(file.name)
+        copied = file.name in expected.cut if LOG_FILE_SUFFIX in file.name else is_loaded(file.name)
         if copied or (link is None and not _hard_linked(file, undo / file.name)):
             _copy(file, undo / file.name)
         kept[file.name] = {
@@ -177,8 +216,14 @@ def _kept(directory: Path, files: Sequence[Path], cut: Collection[str]) -> dict[
             "copied": copied,
             "crc": _crc(undo / file.name) if copied else 0,
             "link": link,
+            "stays": file.name in expected.staying,
         }
-    return kept
+    return {"files": kept, "made": sorted(expected.made), "noted": dict(expected.noted)}
+
+
+def _may_change(file: Path) -> bool:
+    """Whether a load, or a round of the cleaner, may make, change or delete a file of that name."""
+    return has_name_of_a_file(file.name)
 
 
 def _hard_linked(file: Path, other: Path) -> bool:
@@ -219,10 +264,12 @@ def _read(file: Path) -> tuple[dict[str, str | None], dict[str, dict]]:
         )
         for name, kept in partitions.items():
             sound = sound and _is_name(name) and has_name_of_partition(file.parent / name)
-            for entry, facts in kept.items():
+            sound = sound and all(type(each) is str for each in kept["made"])
+            sound = sound and all(each in CHECKPOINTS and type(at) is int for each, at in kept["noted"].items())
+            for entry, facts in kept["files"].items():
                 sound = sound and _is_name(entry) and (facts["link"] is None or isinstance(facts["link"], str))
                 sound = sound and {type(facts[each]) for each in ("size", "changed", "crc")} == {int}
-                sound = sound and type(facts["copied"]) is bool
+                sound = sound and {type(facts[each]) for each in ("copied", "stays")} == {bool}
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         sound = False
     if not sound:
@@ -234,33 +281,86 @@ def _is_name(text: str) -> bool:
     return text not in ("", ".", "..") and "/" not in text and "\0" not in text
 
 
-def _is_ours(directory: Path, kept: Mapping[str, dict]) -> bool:
-    """True if what is kept is whole, and each segment one that a tool's run can have left: unchanged, cut, or in place
-    of others.
+def _is_ours(directory: Path, told: Mapping) -> bool:
+    """True if what is kept of the partition is whole, and each segment one that the run can have left: unchanged, cut,
+    or in place of others. None is missing that was to stay.
     """
-    undo = directory / UNDO
-    if any(facts["copied"] and _crc(undo / name) != facts["crc"] for name, facts in kept.items()):
+    kept = told["files"]
+    if not _is_whole(directory, kept):
         return False
     segments = {name for name in kept if name.endswith(LOG_FILE_SUFFIX)}
-    for file in directory.iterdir():
-        if not file.name.endswith(LOG_FILE_SUFFIX) or not file.is_file():
+    there = {file.name: file for file in directory.iterdir()}
+    for name in segments - there.keys():
+        if kept[name]["stays"] and name + SWAP_FILE_SUFFIX not in there:
+            return False
+    for name, file in there.items():
+        if not name.endswith(LOG_FILE_SUFFIX) or file.is_dir():
             continue
-        if file.name not in segments:
-            if file.name > max(segments, default=""):
+        if name not in segments:
+            if name not in told["made"] or name > max(segments, default=""):
                 return False
             continue
-        facts, status = kept[file.name], file.stat()
-        if facts["copied"] and not _begins_with(undo / file.name, file):
+        facts = kept[name]
+        if facts["link"] is None and kind_of(file) != REGULAR_FILE:
             return False
-        if not facts["copied"] and file.name == max(segments):  # the active segment: what is appended goes there
-            if (status.st_size, status.st_mtime_ns) != (facts["size"], facts["changed"]):
+        if facts["copied"]:
+            if not _begins_with(directory / UNDO / name, file):
+                return False
+        elif name == max(segments) or _is_same(file, directory / UNDO / name):
+            # What is appended goes to the last segment; one that has another in its place was cleaned.
+            if not _is_unchanged(file, facts):
                 return False
     return True
 
 
+def _is_whole(directory: Path, kept: Mapping[str, dict]) -> bool:
+    """True if everything that the run kept of the partition is there as it was kept, and none of it is a link."""
+    undo = directory / UNDO
+    if not directory.is_dir() or not os.path.lexists(undo) or kind_of(undo) != DIRECTORY:
+        return False
+    for name, facts in kept.items():
+        if facts["copied"]:
+            if _crc(undo / name) != facts["crc"]:
+                return False
+        elif facts["link"] is None:
+            if not os.path.lexists(undo / name) or kind_of(undo / name) != REGULAR_FILE:
+                return False
+            if (undo / name).stat().st_size != facts["size"]:
+                return False
+    return True
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    return file.exists() and other.exists() and file.samefile(other)
+
+
+def _is_unchanged(file: Path, facts: Mapping) -> bool:
+    status = file.stat()
+    return (status.st_size, status.st_mtime_ns) == (facts["size"], facts["changed"])
+
+
+def _others_have_noted(log_dir: Path, beside: Mapping[str, str | None], partitions: Mapping[str, Mapping]) -> bool:
+    """Whether a checkpoint says something of the run's partitions that it neither said before nor got from the run."""
+    may_be_noted: dict[tuple[str, TopicPartition], set[int]] = {}
+    for directory, told in partitions.items():
+        for name, offset in told["noted"].items():
+            may_be_noted.setdefault((name, parse_topic_partition_name(log_dir / directory)), set()).add(offset)
+    ours = {parse_topic_partition_name(log_dir / directory) for directory in partitions}
+    for name in CHECKPOINTS:
+        told_before, told_now = _lines_of(beside[name]), _lines_of(_content(log_dir / name))
+        for partition in ours & told_now.keys():
+            line = told_now[partition]
+            expected = {
+                f"{partition.topic} {partition.partition} {at}" for at in may_be_noted.get((name, partition), ())
+            }
+            if line not in expected | {told_before.get(partition)}:
+                return True
+    return False
+
+
 def _crc(file: Path) -> int | None:
     """The CRC-32C of a regular file; None for anything else."""
-    if not file.is_file() or file.is_symlink():
+    if file.is_symlink() or not file.is_file():
         return None
     crc = 0
     with open(file, "rb") as opened:
@@ -279,11 +379,11 @@ def _begins_with(whole: Path, file: Path) -> bool:
 
 
 def _put_back(directory: Path, kept: Mapping[str, dict], *, follow_links: bool) -> None:
-    """Make the directory's files what they were; what is kept stays, so that this can be interrupted, too."""
+    """Make the directory's files what they were; what is kept stays, so that this can be interrupted, too.
+
+    What the run has made goes last: until then, a start of Kafka finds no gap.
+    """
     undo = directory / UNDO
-    for entry in sorted(directory.iterdir()):
-        if entry.name not in kept and (entry.is_symlink() or not entry.is_dir()):
-            file_ops.delete_if_exists(entry)
     for name, facts in kept.items():
         file, before = directory / name, undo / name
         if facts["link"] is not None:
@@ -296,13 +396,19 @@ def _put_back(directory: Path, kept: Mapping[str, dict], *, follow_links: bool) 
                 _copy(before, coming)
                 file_ops.flush_file_if_exists(coming)
             file_ops.rename(coming, file)
+    for entry in sorted(directory.iterdir()):
+        if entry.name not in kept and _may_change(entry) and (entry.is_symlink() or not entry.is_dir()):
+            file_ops.delete_if_exists(entry)
     file_ops.flush_dir(directory)
 
 
 def _has_changed(log_dir: Path, since: int, *, but: Collection[str]) -> bool:
-    """Whether anything in another partition's directory has changed since that time (ns), by a broker that was killed,
-    say: then it would not be true that the last stop was clean.
+    """Whether anything in another partition's directory, or what only a broker notes, has changed since that time (ns),
+    by a broker that was killed, say: then it would not be true that the last stop was clean.
     """
+    high_watermarks = log_dir / HIGH_WATERMARK_CHECKPOINT_FILE
+    if os.path.lexists(high_watermarks) and high_watermarks.lstat().st_mtime_ns > since:
+        return True
     others = [
         each for each in log_dir.iterdir() if each.name not in but and each.is_dir() and has_name_of_partition(each)
     ]

@@ -38,6 +38,7 @@ class Outcome(NamedTuple):
     `error`: the name of the exception with which the load fails, None if it succeeds; `message`: that exception's
     message; `accuses`: the files that the message names. `segments`: the segment files before the start. `cut`: the new
     sizes of segments (bytes). `made`: the missing files that exist afterwards; True for one that is not empty.
+    `log_start_offset`, `log_end_offset` (exclusive): those of the loaded log, None if the load fails.
     """
 
     error: str | None
@@ -50,6 +51,8 @@ class Outcome(NamedTuple):
     renamed: dict[str, str]
     split: set[str]
     made: dict[str, bool]
+    log_start_offset: int | None
+    log_end_offset: int | None
 
     def finding(self, damage: Damage) -> Finding:
         """The damage as a finding, with what becomes of it."""
@@ -109,6 +112,7 @@ class Rehearsal:
         self._names: dict[tuple[int, int], str] = {}
         self._read_only: set[tuple[int, int]] = set()
         self._lengths: dict[tuple[int, int], int] = {}
+        self._ends: tuple[int | None, int | None] = (None, None)
 
     def run(self) -> Outcome:
         """Load the partition. Raises OSError or MemoryError when that is not possible on this machine."""
@@ -141,6 +145,7 @@ class Rehearsal:
                     last_shutdown_clean=self._next_start.clean,
                     stop_at_os_errors=True,
                 )
+                self._ends = log.log_start_offset, log.log_end_offset
                 return None
             except TOLD as error:
                 if _is_of_the_machine(error):
@@ -217,7 +222,8 @@ class Rehearsal:
         words = {Path(word.strip("[](),.;'\"")).name for word in message.split()}
         accused = words & (self._files.keys() | now.keys())
         segments = {name for name, file in self._files.items() if is_log_file(file)}
-        outcome = Outcome(error and _java_name(error), message, accused, segments, {}, set(), set(), {}, set(), {})
+        java_name = error and _java_name(error)
+        outcome = Outcome(java_name, message, accused, segments, {}, set(), set(), {}, set(), {}, *self._ends)
         for name, file in self._files.items():
             name_now = names_now.get(name)
             if name_now is not None and name_now != name:
