@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from minikafka.common.file_kind import leads_to_file
 from minikafka.log.partition_files import FOLLOW_LINKS
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe
@@ -79,7 +80,7 @@ def _log_bytes(partition: Path) -> int:
     """The bytes of all segments, for the progress bar; what cannot be seen is reported later."""
     try:
         with os.scandir(partition) as entries:
-            return sum(e.stat().st_size for e in entries if e.name.endswith(".log") and e.is_file())
+            return sum(e.stat().st_size for e in entries if e.name.endswith(".log") and leads_to_file(e))
     except OSError:
         return 0
 

@@ -21,3 +21,16 @@ _KINDS = {
 def kind_of(path: Path, *, follow_links: bool = False) -> str:
     """What `path` is, in two words; with `follow_links`, what it leads to. Raises OSError, FileNotFoundError too."""
     return _KINDS.get(stat.S_IFMT(os.stat(path, follow_symlinks=follow_links).st_mode), "something else")
+
+
+def leads_to_file(entry: os.DirEntry[str]) -> bool:
+    """True for a file, or a link to one; one bad link does not stop who lists a directory. Kafka: `File.isFile`."""
+    return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()
+
+
+def leads_to_directory(entry: os.DirEntry[str]) -> bool:
+    """True for a directory, or a link to one; False for a link that leads nowhere or in a circle.
+
+    Kafka: `File.isDirectory`.
+    """
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()

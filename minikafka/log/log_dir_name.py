@@ -1,7 +1,9 @@
 """Names of partition directories: `topic-partition`, with a suffix while the directory is deleted or moved."""
 
+import errno
 import os
 import re
+import stat
 import uuid
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, S
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 _CLUSTER_METADATA = "__cluster_metadata"
 _MAX_NAME_LENGTH = 255
+_LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG)
 _SUFFIXES = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 _WITH_UNIQUE_ID = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)", re.ASCII)
 
@@ -63,20 +66,34 @@ def parse_topic_partition_name(directory: Path) -> TopicPartition:
         raise _not_a_partition(directory) from None
 
 
-def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
+def partition_directories(log_dir: Path, *, stop_at_os_errors: bool = False) -> list[tuple[Path, TopicPartition]]:
     """The partition directories in a log directory, by name; none if the log directory cannot be listed.
 
-    The cluster's metadata and the cache of remote storage, which a log directory may also hold, are left out. Raises
-    KafkaException for any other directory whose name is not that of a partition. Kafka: `LogManager.loadLogs`.
+    A link that leads nowhere, in a circle say, is no directory, and neither is an entry that cannot be looked at. With
+    `stop_at_os_errors`, such an entry, and a log directory that cannot be listed, raise OSError. The cluster's metadata
+    and the cache of remote storage, which a log directory may also hold, are left out. Raises KafkaException for any
+    other directory whose name is not that of a partition. Kafka: `LogManager.loadLogs`.
     """
     try:
-        with os.scandir(log_dir) as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir())
+        names = sorted(os.listdir(log_dir))
     except OSError:
+        if stop_at_os_errors:
+            raise
         return []
+    names = [name for name in names if _is_directory(log_dir / name, stop_at_os_errors=stop_at_os_errors)]
     directories = [log_dir / name for name in names if name != REMOTE_LOG_INDEX_CACHE]
     partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
     return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
+
+
+def _is_directory(path: Path, *, stop_at_os_errors: bool) -> bool:
+    """Kafka: `File.isDirectory`, which knows no errors."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except OSError as error:
+        if stop_at_os_errors and error.errno not in _LEADS_NOWHERE:
+            raise
+        return False
 
 
 def _dir_name_with_suffix_capped_length(

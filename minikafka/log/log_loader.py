@@ -16,6 +16,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.file_kind import leads_to_file
 from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -449,7 +450,7 @@ class LogLoader:
         """The directory's regular files by name; none if it cannot be listed, or OSError if `stop_at_os_errors`."""
         try:
             with os.scandir(self.dir) as entries:
-                names = sorted(entry.name for entry in entries if entry.is_file())
+                names = sorted(entry.name for entry in entries if leads_to_file(entry))
             return [self.dir / name for name in names]
         except OSError:
             if self.stop_at_os_errors:

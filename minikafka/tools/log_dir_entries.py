@@ -7,6 +7,7 @@ from pathlib import Path
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.common.file_kind import leads_to_directory
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
@@ -108,7 +109,8 @@ def neither(directory: Path) -> IllegalArgumentException:
 def _holds_partitions(directory: Path) -> bool:
     with os.scandir(directory) as entries:
         return any(
-            entry.name == META_PROPERTIES_NAME or (entry.is_dir() and has_name_of_partition(Path(entry.path)))
+            entry.name == META_PROPERTIES_NAME
+            or (leads_to_directory(entry) and has_name_of_partition(Path(entry.path)))
             for entry in entries
         )
 

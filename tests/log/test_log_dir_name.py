@@ -1,12 +1,13 @@
 """What is said of a directory whose name is not a partition's, wherever its links lead, beside Apache Kafka."""
 
+import errno
 import os
 
 import pytest
 from py4j.protocol import Py4JJavaError
 
 from minikafka.common.errors import KafkaException
-from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 
 LINKS = {
     "itself": "itself",
@@ -66,3 +67,29 @@ def test_a_circle_is_told_as_such(tmp_path):
     (tmp_path / "topic").symlink_to("topic")
     with pytest.raises(KafkaException, match=f"Found directory {tmp_path}/topic, 'topic' is not in the form of"):
         parse_topic_partition_name(tmp_path / "topic")
+
+
+def test_a_directory_that_cannot_be_listed_is_empty_as_to_kafka_or_an_error(tmp_path, monkeypatch):
+    def fails(path):
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr(os, "listdir", fails)
+    assert partition_directories(tmp_path) == []
+    with pytest.raises(OSError, match="Input/output error"):
+        partition_directories(tmp_path, stop_at_os_errors=True)
+
+
+def test_an_entry_that_cannot_be_looked_at_is_no_directory_as_to_kafka_or_an_error(tmp_path, monkeypatch):
+    for partition in (0, 1):
+        (tmp_path / f"topic-{partition}").mkdir()
+    look = os.stat
+
+    def fails(path, **options):
+        if path == tmp_path / "topic-0":
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return look(path, **options)
+
+    monkeypatch.setattr(os, "stat", fails)
+    assert [directory.name for directory, _ in partition_directories(tmp_path)] == ["topic-1"]
+    with pytest.raises(OSError, match="Input/output error"):
+        partition_directories(tmp_path, stop_at_os_errors=True)

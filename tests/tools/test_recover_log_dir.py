@@ -324,6 +324,23 @@ def test_two_future_logs_of_a_partition(log_dir):
     assert refused(log_dir).startswith("IllegalStateException: Duplicate log directories found: ")
 
 
+@pytest.mark.parametrize("target", ["loop-0", "nothing", "meta.properties/x"])
+def test_a_link_that_leads_nowhere_hides_no_partition(log_dir, tmp_path, target):
+    """A start of Kafka takes it for no directory (`test_a_link_that_leads_nowhere_hides_no_log_and_no_file`)."""
+    with_link = tmp_path / "with link"
+    shutil.copytree(log_dir, with_link)
+    (with_link / "loop-0").symlink_to(target)
+    commands = [["ls"], ["verify", "--json"], ["recover", "--yes", "--json", "--now-ms", str(NOW_MS)]]
+    for command in commands:
+        expected, told = (
+            CliRunner().invoke(main, [*command, str(each)], catch_exceptions=False) for each in (log_dir, with_link)
+        )
+        assert told.stdout.replace(str(with_link), str(log_dir)) == expected.stdout
+        assert told.exit_code == expected.exit_code
+    (with_link / "loop-0").unlink()
+    assert difference(tree(log_dir), tree(with_link)) == []
+
+
 def test_links_pipes_and_locks(log_dir, tmp_path):
     lock = FileLock(log_dir / ".lock")
     assert lock.try_lock() and "is held" in run(log_dir, code=1).stderr

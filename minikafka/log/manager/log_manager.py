@@ -225,7 +225,7 @@ class LogManager:
                     recovery_points = self.checkpoints.read_recovery_points(log_dir)
                     log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)
                     # 3. The directories of partitions.
-                    directories = partition_directories(log_dir)
+                    directories = partition_directories(log_dir, stop_at_os_errors=self._stop_at_os_errors)
                 except OSError as error:
                     failed_dirs[log_dir] = error
                     continue

@@ -18,6 +18,7 @@ from crc32c import crc32c
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import MAX_ARRAY_SIZE, require_size
 from minikafka.common.errors import CorruptSnapshotException
+from minikafka.common.file_kind import leads_to_file
 from minikafka.common.sorted_map import SortedMap
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file_name
 from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
@@ -178,7 +179,7 @@ def list_snapshot_files(directory: Path) -> list[SnapshotFile]:
         return [
             SnapshotFile(directory / entry.name)
             for entry in entries
-            if entry.name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and entry.is_file()
+            if entry.name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and leads_to_file(entry)
         ]
 
 

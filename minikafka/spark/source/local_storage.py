@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.common.file_kind import leads_to_directory
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.record.files.file_channel import FileChannel
@@ -39,7 +40,7 @@ class LocalStorage:
     def entries(self, directory: str) -> list[Entry]:
         """What the directory holds."""
         with os.scandir(directory) as entries:
-            return sorted(Entry(entry.name, _is_directory(entry)) for entry in entries)
+            return sorted(Entry(entry.name, leads_to_directory(entry)) for entry in entries)
 
     def segment_files(self, directory: str) -> dict[int, StoredFile]:
         """The files, seen while no compaction renames them."""
@@ -76,8 +77,3 @@ class LocalStorage:
         """The file itself."""
         require_regular(Path(path), follow_links=True)
         yield Path(path)
-
-
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """False also for a link that leads nowhere or in a circle."""
-    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()

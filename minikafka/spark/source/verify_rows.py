@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, StringType
 
+from minikafka.common.file_kind import leads_to_file
 from minikafka.log.log_file_utils import log_file
 from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
 from minikafka.spark.source.read_task import neighbours
@@ -102,7 +103,7 @@ def _segments(partition: Path) -> list[tuple[int, int]]:
     """The base offset and the bytes of each segment, as far as they can be seen."""
     try:
         with os.scandir(partition) as entries:
-            sizes = {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+            sizes = {entry.name: entry.stat().st_size for entry in entries if leads_to_file(entry)}
     except OSError:
         return []
     return [(offset, sizes[log_file(partition, offset).name]) for offset in base_offsets_of(sizes)]

@@ -202,9 +202,9 @@ def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
 
 
 def _partition_directories(log_dir: Path) -> list[Path]:
-    """The directories that a start loads. Raises KafkaException, IllegalStateException."""
+    """The directories that a start loads. Raises OSError, KafkaException, IllegalStateException."""
     directories = []
-    for directory, partition in partition_directories(log_dir):
+    for directory, partition in partition_directories(log_dir, stop_at_os_errors=True):
         require_storable(partition)
         directories.append(directory)
     for directory, first in duplicates(directories).items():

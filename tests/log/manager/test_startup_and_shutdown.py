@@ -251,6 +251,26 @@ def test_a_log_that_waits_for_its_deletion_takes_nothing_with_it_that_links_lead
     managers.stop()
 
 
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_a_link_that_leads_nowhere_hides_no_log_and_no_file(two_managers, clean):
+    managers = filled(two_managers(), *P)
+    managers.tick(60_000)
+    managers.stop() if clean else managers.kill()
+
+    def link(directory):
+        (directory / "file").write_text("")
+        targets = {"circle": "{name}", "nothing": "nothing", "file": "../file/x", "name": "x" * 300}
+        for number, target in enumerate(targets):
+            for name in (f"a/link-{number}", f"a/topic-0/link-{number}", f"a/topic-0/{9000 + number:020}.snapshot"):
+                (directory / name).symlink_to(target.format(name=Path(name).name))
+
+    managers.change(link)
+    managers.start()
+    for partition in P:
+        managers.append(partition, *BATCHES[1:])
+    managers.stop()
+
+
 def test_a_stray_log_is_put_aside(two_managers):
     managers = filled(two_managers("a", "b"), *P)
     managers.tick(60_000)
