@@ -6,6 +6,7 @@ import mmap
 import os
 import random
 import shutil
+import signal
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_dir_checkpoints import LogDirCheckpoints
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -435,6 +438,41 @@ def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypat
 
     monkeypatch.setattr(file_ops, "replace_file", broken)
     assert f"IOException: {log_dir} went offline while it was closed" in run(log_dir, code=1).stderr
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["clean", "unclean"])
+def test_a_mark_of_a_clean_stop_that_could_not_be_written_is_no_success(log_dir, monkeypatch, before):
+    """Kafka goes on, and an empty mark may stay, which its next start takes for one."""
+    mark = log_dir / ".kafka_cleanshutdown"
+    if not before:
+        mark.unlink()
+    write, left = file_ops.write, tree(log_dir)
+
+    def full(fd, data, position):
+        if os.readlink(f"/proc/self/fd/{fd}") == str(mark):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, data, position)
+
+    monkeypatch.setattr(file_ops, "write", full)
+    assert f"IOException: {mark} could not be written" in run(log_dir, code=1).stderr
+    assert difference(left, tree(log_dir)) == []
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
+@pytest.mark.parametrize("within, method", [(LogDirCheckpoints, "__init__"), (LogManager, "startup")])
+def test_a_run_that_is_ended_leaves_the_lock_file_only_if_it_was_there(log_dir, monkeypatch, within, method, there):
+    if there:
+        (log_dir / ".lock").touch()
+    work = getattr(within, method)
+
+    def ended(self, *arguments, **keywords):
+        work(self, *arguments, **keywords)
+        signal.raise_signal(signal.SIGTERM)
+
+    left = tree(log_dir)
+    monkeypatch.setattr(within, method, ended)
+    run(log_dir, code=128 + signal.SIGTERM)
+    assert difference(left, tree(log_dir)) == []
 
 
 def test_no_addresses(log_dir, monkeypatch):

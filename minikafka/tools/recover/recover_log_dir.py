@@ -19,6 +19,7 @@ from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, IOException, KafkaStorageException
+from minikafka.common.file_lock import FileLock
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.java_properties import read_properties_file
 from minikafka.common.scheduler import ManualScheduler
@@ -31,6 +32,7 @@ from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
@@ -330,8 +332,10 @@ def _managed(place: Path, settings: Settings, now_ms: int) -> Iterator[LogManage
     """A manager that has locked the log directory, and made those of its checkpoints that were missing, empty.
 
     If it cannot be made, or the block fails, the checkpoints that are still empty are deleted, and the manager lets go
-    of the directory. Raises KafkaException.
+    of the directory; a `.lock` that was not there goes, too. Raises KafkaException.
     """
+    lock_file = place / LOCK_FILE_NAME
+    had_lock_file = os.path.lexists(lock_file)
     missing = [place / name for name in CHECKPOINTS if not os.path.lexists(place / name)]
     manager = None
     try:
@@ -344,6 +348,11 @@ def _managed(place: Path, settings: Settings, now_ms: int) -> Iterator[LogManage
                     file_ops.delete_if_exists(file)
         if manager is not None:
             manager.let_go()
+        if not had_lock_file and os.path.lexists(lock_file):
+            with suppress(OSError):
+                lock = FileLock(lock_file)
+                if lock.try_lock():  # else it is somebody else's by now
+                    lock.destroy()
         raise
 
 
@@ -381,6 +390,9 @@ def _start_and_stop(manager: LogManager, place: Path, directories: list[Path]) -
     manager.shutdown()
     if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
         raise IOException(f"{place} went offline while it was closed")
+    marker = CleanShutdownFileHandler(place)
+    if marker.read() is None:  # a manager only logs that, and may leave an empty mark, which counts as one
+        raise IOException(f"{marker.clean_shutdown_file} could not be written")
     return Recovered(states, put_aside, [], [])
 
 
