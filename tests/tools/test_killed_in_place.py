@@ -514,6 +514,10 @@ def test_a_mark_reaches_no_partition_elsewhere(tmp_path, log_dir, command, linke
     result = rerun(place, command)
     assert result.exit_code == 1 and "--follow-links" in result.stderr
     assert world(honest) == before
+    words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
+    result = CliRunner().invoke(main, [*words, "--follow-links"], catch_exceptions=False)
+    assert result.exit_code == 1 and f"leads to where a run was interrupted: recover {honest} first" in result.stderr
+    assert world(honest) == before
     assert "is undone" in rerun(honest, "recover").stderr
 
 

@@ -12,7 +12,7 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, IOException, KafkaException
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -29,7 +29,7 @@ from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.recover.before_recovery import copied, require_files, require_recoverable
-from minikafka.tools.recover.undo import UNDO, Expected, forget, take_back, undoable
+from minikafka.tools.recover.undo import Expected, forget, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.verify.findings import NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
@@ -102,16 +102,6 @@ def require_no_link(directory: Path) -> None:
     """Raises IOException, which names `--follow-links`, for a partition whose directory is a link."""
     if directory.is_symlink():
         require_regular(directory, follow_links=False)
-
-
-def require_nothing_to_undo_there(directory: Path) -> None:
-    """Raises IOException for a link to a partition in another log directory where a run was interrupted.
-
-    What that run kept lies in the partition, and this run would delete it.
-    """
-    mark = Path(os.path.realpath(directory)).parent / UNDO
-    if directory.is_symlink() and mark != Path(os.path.realpath(directory.parent)) / UNDO and os.path.lexists(mark):
-        raise IOException(f"{directory} leads to where a run was interrupted: recover {mark.parent} first")
 
 
 @contextmanager

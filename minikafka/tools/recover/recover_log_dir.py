@@ -53,8 +53,8 @@ from minikafka.tools.recover.before_recovery import (
 )
 from minikafka.tools.recover.cluster_settings import read_cluster_settings
 from minikafka.tools.recover.log_state import state_of
-from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, require_nothing_to_undo_there
-from minikafka.tools.recover.undo import CHECKPOINTS, forget, take_back, undoable
+from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link
+from minikafka.tools.recover.undo import CHECKPOINTS, forget, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal

@@ -143,6 +143,8 @@ def take_back(log_dir: Path, *, follow_links: bool) -> None:
     beside, partitions = _read(file)
     if not follow_links and any(_leads_elsewhere(log_dir / name, told["files"]) for name, told in partitions.items()):
         raise IOException(f"{file} is of an interrupted run that followed links: {FOLLOW_LINKS} lets this one undo it")
+    for name in partitions:
+        require_nothing_to_undo_there(log_dir / name)
     directories = [log_dir / name for name in partitions if (log_dir / name).is_dir()]
     if os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):
         outcome = "had ended, or not begun"
@@ -155,6 +157,16 @@ def take_back(log_dir: Path, *, follow_links: bool) -> None:
         outcome = "is not undone, because other changes came after it, or what it kept is damaged"
     _finish(log_dir, directories)
     tell(f"Warning: an earlier run in {log_dir} was interrupted; it {outcome}", err=True)
+
+
+def require_nothing_to_undo_there(directory: Path) -> None:
+    """Raises IOException for a link to a partition in another log directory where a run was interrupted.
+
+    What that run kept lies in the partition, and this run would delete it.
+    """
+    mark = Path(os.path.realpath(directory)).parent / UNDO
+    if directory.is_symlink() and mark != Path(os.path.realpath(directory.parent)) / UNDO and os.path.lexists(mark):
+        raise IOException(f"{directory} leads to where a run was interrupted: recover {mark.parent} first")
 
 
 def _leads_elsewhere(directory: Path, kept: Mapping[str, dict]) -> bool:
