@@ -510,14 +510,14 @@ def test_a_mark_reaches_no_partition_elsewhere(tmp_path, log_dir, command, linke
     (place / linked).symlink_to(honest / "topic-0")
     (place / MARK).unlink()
     forged(place, linked)
-    before = world(honest)
+    before = disk_state(honest)
     result = rerun(place, command)
     assert result.exit_code == 1 and "--follow-links" in result.stderr
-    assert world(honest) == before
+    assert disk_state(honest) == before
     words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
     result = CliRunner().invoke(main, [*words, "--follow-links"], catch_exceptions=False)
     assert result.exit_code == 1 and f"leads to where a run was interrupted: recover {honest} first" in result.stderr
-    assert world(honest) == before
+    assert disk_state(honest) == before
     assert "is undone" in rerun(honest, "recover").stderr
 
 
@@ -528,14 +528,14 @@ def test_a_link_is_not_followed_to_where_a_run_was_interrupted(tmp_path, log_dir
     place = case(tmp_path / "foreign", log_dir, "clean")()
     shutil.rmtree(place / "topic-0")
     (place / "topic-0").symlink_to(honest / "topic-0")
-    before = world(honest)
+    before = disk_state(honest)
     words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
     result = CliRunner().invoke(main, [*words, "--follow-links"], catch_exceptions=False)
     assert (result.exit_code, result.stderr) == (
         1,
         f"IOException: {place}/topic-0 leads to where a run was interrupted: recover {honest} first\n",
     )
-    assert world(honest) == before
+    assert disk_state(honest) == before
 
 
 @pytest.mark.parametrize("subdirectory", ["none", "a link", "empty"])
