@@ -1,9 +1,10 @@
 """A stream of the records that a broker writes into a directory, followed without the broker."""
 
 import logging
+import operator
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -16,12 +17,13 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_string
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.json_option import partition_numbers
+from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
 from minikafka.spark.source.log_segments_on_disk import DiskPartition
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of, offsets_gone
 from minikafka.spark.source.read_task import ByteRange, Found, ReadTask, byte_ranges, parts_of, tasks_of
@@ -34,11 +36,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import InputPartition
 
+T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
 Told = dict[str, dict[str, Any]]
-"""What Spark notes: `{"topic": {"0": 23}, "topic ids": {"topic": {"0": "J8qnbwG1TxCm_0gfHbKf_A"}}}`."""
+"""What Spark notes: `{"topic": {"0": 23}, "topic ids": {"topic": {"0": "J8qnbwG1TxCm_0gfHbKf_A"}}, "last batches": …}`.
 
-_TOPIC_IDS = "topic ids"  # no topic has a space in its name
+The last batch, in which offset 22 lies, is a list of `LastBatch`'s fields.
+"""
+
+_TOPIC_IDS, _LAST_BATCHES = "topic ids", "last batches"  # no topic has a space in its name
 
 _logger = logging.getLogger(__name__)
 
@@ -51,7 +57,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     The offsets that Spark notes in its checkpoint are those of its Kafka connector, `{"topic": {"0": 23}}`: the next
     offset of each partition. Beside them, as `"topic ids"`, stands which topic each was of, where `partition.metadata`
-    says so. They make each record part of one micro-batch, also when Spark runs it again: it then has the same offsets.
+    says so, and as `"last batches"` what tells the batch that was read last from another one. They make each record
+    part of one micro-batch, also when Spark runs it again: it then has the same offsets.
     What the broker does to the directory, and what the stream does:
 
     - *Records are appended, segments rolled*: they are read once they are below the high watermark in the checkpoint
@@ -69,10 +76,12 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     - *A topic is deleted and made anew*: records were lost, "its topic was deleted and made anew"; unless that ends the
       query, the stream goes on with the new topic's start. A checkpoint without topic ids, which an earlier minikafka
       wrote, gets them with the next micro-batch; until then, and for a topic without an id, this is the next case.
+    - *A topic is replaced and keeps its id*, as by `write_log_dir`: as before, "its topic was replaced", once it has an
+      offset that was read. A new topic whose leader epoch is larger is taken for the next case.
     - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
-      truncated"; without, it waits until the log is longer again, and reads on. If the log is longer already when the
-      stream looks, nobody can tell: what stands in the place of what was read is not read. *A log ends below its high
-      watermark*, as after a loss of power: the query ends, too, "records are lost".
+      truncated"; without, it waits until the log is longer again, and reads on. So it is if the log is longer already
+      when the stream looks, and has a larger leader epoch there: what stands in the place of what was read is not
+      read. *A log ends below its high watermark*, as after a loss of power: the query ends, too, "records are lost".
     - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone". A topic that
       `subscribe` or `assign` names must be there: without it the query ends, as with the connector.
     - *A path that was given goes away*: the query ends.
@@ -98,7 +107,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = {name: bounds.first(each) for name, each in partitions.items()}
         ids = {name: _topic_id(each, bounds) for name, each in partitions.items()}
         self._demand_sound(bounds)
-        return _told(starts, ids)
+        return _told(starts, ids, {})
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note where the partitions end now: the query reads no further."""
@@ -118,14 +127,16 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         topic's.
         """
         before, ids, ends = _offsets(start), _topic_ids(start), dict[TopicPartition, int]()
-        for name, (partition, bounds, topic_id) in self._readable().items():
+        batches, readable = _last_batches(start), self._readable()
+        for name, (partition, bounds, topic_id) in readable.items():
             if name not in before:
                 before[name] = bounds.start  # noted before it is read: a second run starts there, too
-            elif _are_different(ids.get(name), topic_id):
-                self._tell_of_another_topic(partition)
+            elif damage := _another_topic(partition, ids.get(name), topic_id, batches.get(name), before[name]):
+                self._tell_of_another_topic(damage)
                 before[name], ends[name] = bounds.start, self._end(name, bounds)
+                batches.pop(name, None)
             else:
-                self._demand_not_truncated(partition, bounds, before[name])
+                self._demand_not_truncated(partition, bounds, before[name], batches.get(name))
                 ends[name] = self._end(name, bounds)
             ids[name] = topic_id or ids.get(name)
         # A query never goes back.
@@ -134,7 +145,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
-        return _told(ends, ids)
+        for name, (partition, _, _) in readable.items():
+            if name not in batches or ends[name] != before[name]:
+                batches[name] = batch_at(partition.segments, ends[name] - 1)
+        return _told(ends, ids, batches)
 
     def partitions(self, start: Told, end: Told) -> list[ReadTask]:
         """The tasks of a micro-batch, at least one; among them what of it is gone.
@@ -142,8 +156,14 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises CorruptRecordException for that in mode FAILFAST.
         """
         before, ids_before, ids = _offsets(start), _topic_ids(start), _topic_ids(end)
-        renewed = {name for name in before if _are_different(ids_before.get(name), ids.get(name))}
-        asked = {name: last for name, last in _offsets(end).items() if name in renewed or before.get(name, last) < last}
+        batches_before, batches = _last_batches(start), _last_batches(end)
+        asked = {
+            name: last
+            for name, last in _offsets(end).items()
+            if name in before
+            and (before[name], batches_before.get(name)) != (last, batches.get(name) or batches_before.get(name))
+            or are_different(ids_before.get(name), ids.get(name))
+        }
         # The end was below the high watermark when it was chosen, and that does not matter any more.
         bounds = Bounds(self._options._replace(to_log_end=True))
         there = self._found(frozenset(asked))
@@ -153,13 +173,18 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if partition is None or not partition.segments:
                 parts.append([(name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone"))])
                 continue
-            is_of_another = _are_different(ids.get(name), _topic_id(partition, bounds))
-            if name in renewed or is_of_another:
-                parts.append([(name, _made_anew(partition))])
+            is_of_another = _another_topic(
+                partition, ids.get(name), _topic_id(partition, bounds), batches.get(name), last
+            )
+            is_renewed = _another_topic(
+                partition, ids_before.get(name), ids.get(name), batches_before.get(name), before[name]
+            )
+            if is_renewed or is_of_another:
+                parts.append([(name, is_renewed or is_of_another)])
             if is_of_another:
                 continue
             readable = bounds.readable(partition)
-            first = readable.start if name in renewed else before[name]
+            first = readable.start if is_renewed else before[name]
             if first < readable.start or last > readable.end:
                 parts.append([(name, offsets_gone(partition, first, last, readable))])
             wanted = PartitionBounds(max(first, readable.start), min(last, readable.end), readable.aborted, whole=False)
@@ -243,20 +268,31 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._options.on_damage.fails_at(damage):
                 raise damage.exception_to_raise()
 
-    def _demand_not_truncated(self, partition: DiskPartition, bounds: PartitionBounds, read_to: int) -> None:
+    def _demand_not_truncated(
+        self, partition: DiskPartition, bounds: PartitionBounds, read_to: int, last_batch: LastBatch | None
+    ) -> None:
         if bounds.lost is not None and self._options.on_damage.fails_at(bounds.lost):
             raise bounds.lost.exception_to_raise()
-        if bounds.end < read_to and self._options.on_damage.fails_on_loss:
+        if not self._options.on_damage.fails_on_loss:
+            return
+        gone, there = None, batch_at(partition.segments, read_to - 1)
+        if last_batch is not None and there is not None and there.leader_epoch > last_batch.leader_epoch:
+            gone = (
+                f"offset {read_to - 1} was read in leader epoch {last_batch.leader_epoch} and is now of epoch "
+                f"{there.leader_epoch}: it was truncated"
+            )
+        elif bounds.end < read_to:
             log_end = log_end_of(partition.segments[-1])
             if log_end is not None and log_end < read_to:
                 gone = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
-                raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
+        if gone is not None:
+            raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
 
-    def _tell_of_another_topic(self, partition: DiskPartition) -> None:
-        damage = _made_anew(partition)
+    def _tell_of_another_topic(self, damage: Damage) -> None:
         if self._options.on_damage.fails_at(damage):
             raise damage.exception_to_raise()
-        _logger.warning("%s: its topic was deleted and made anew; the stream goes on at its start", partition.directory)
+        told = damage.exception.partition(": ")[2]
+        _logger.warning("%s: %s; the stream goes on at its start", damage.file, told)
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
@@ -273,32 +309,38 @@ def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
     return limited
 
 
-def _made_anew(partition: DiskPartition) -> Damage:
-    told = "its topic was deleted and made anew: partition.metadata has another topic id than the one that was read"
-    return Damage(partition.directory, 0, f"InconsistentTopicIdException: {told}")
-
-
-def _are_different(one: str | None, other: str | None) -> bool:
-    return one is not None and other is not None and one != other
+def _another_topic(
+    partition: DiskPartition, id_before: str | None, topic_id: str | None, last_batch: LastBatch | None, read_to: int
+) -> Damage | None:
+    """That the partition is another topic's than the one that was read up to `read_to` (exclusive); None if it is not,
+    or nobody can tell."""
+    if are_different(id_before, topic_id):
+        told = "its topic was deleted and made anew: partition.metadata has another topic id than the one that was read"
+        return Damage(partition.directory, 0, f"InconsistentTopicIdException: {told}")
+    if last_batch is not None and last_batch.is_of_another_log(batch_at(partition.segments, read_to - 1)):
+        told = f"its topic was replaced: offset {read_to - 1} lies in another batch than the one that was read"
+        return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
+    return None
 
 
 def _topic_id(partition: DiskPartition, bounds: Bounds) -> str | None:
     """The id of the partition's topic, None without one; a damaged file is noted among the damages of `bounds`."""
-    file = joined(partition.directory, PARTITION_METADATA_FILE_NAME)
     try:
-        with partition.storage.on_disk(file) as path:
-            return PartitionMetadataFile(path).read().topic_id
-    except FileNotFoundError:
-        return None
+        return topic_id_of(partition.storage, partition.directory)
     except DAMAGE as error:
-        bounds.damages.append(Damage.of(file, 0, error))
+        bounds.damages.append(Damage.of(joined(partition.directory, PARTITION_METADATA_FILE_NAME), 0, error))
         return None
 
 
-def _told(offsets: Offsets, ids: Mapping[TopicPartition, str | None]) -> Told:
+def _told(
+    offsets: Offsets, ids: Mapping[TopicPartition, str | None], batches: Mapping[TopicPartition, LastBatch | None]
+) -> Told:
     told = _by_topic(offsets)
-    known = _by_topic({name: topic_id for name, topic_id in ids.items() if topic_id is not None})
-    return told | ({_TOPIC_IDS: known} if known else {})
+    as_lists = {partition: None if batch is None else list(batch) for partition, batch in batches.items()}
+    for name, values in ((_TOPIC_IDS, ids), (_LAST_BATCHES, as_lists)):
+        known = _by_topic({partition: value for partition, value in values.items() if value is not None})
+        told |= {name: known} if known else {}
+    return told
 
 
 def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
@@ -311,7 +353,7 @@ def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]
 def _offsets(told: Told) -> Offsets:
     """What a checkpoint, or the micro-batch before, says. Raises IllegalArgumentException for anything else."""
     if isinstance(told, Mapping):
-        told = {topic: partitions for topic, partitions in told.items() if topic != _TOPIC_IDS}
+        told = {topic: partitions for topic, partitions in told.items() if " " not in topic}
     offsets = partition_numbers("The offset in the stream's checkpoint", told)
     for partition, offset in offsets.items():
         if offset < 0 or partition.partition < 0:
@@ -321,11 +363,20 @@ def _offsets(told: Told) -> Offsets:
 
 def _topic_ids(told: Told) -> dict[TopicPartition, str | None]:
     """The ids of topics beside these offsets. Raises IllegalArgumentException for anything else."""
+    return _beside(told, _TOPIC_IDS, uuid_from_string)
+
+
+def _last_batches(told: Told) -> dict[TopicPartition, LastBatch | None]:
+    """The batches beside these offsets, and raises, as `_topic_ids`."""
+    return _beside(told, _LAST_BATCHES, lambda fields: LastBatch(*(operator.index(field) for field in fields)))
+
+
+def _beside(told: Told, name: str, understood: Callable[[Any], T]) -> dict[TopicPartition, T | None]:
     try:
         return {
-            TopicPartition(topic, int(partition)): uuid_from_string(topic_id)
-            for topic, partitions in told.get(_TOPIC_IDS, {}).items()
-            for partition, topic_id in partitions.items()
+            TopicPartition(topic, int(partition)): understood(value)
+            for topic, partitions in told.get(name, {}).items()
+            for partition, value in partitions.items()
         }
     except (AttributeError, TypeError, ValueError):
-        raise IllegalArgumentException(f"The stream's checkpoint has {_TOPIC_IDS!r} that are none") from None
+        raise IllegalArgumentException(f"The stream's checkpoint has {name!r} that are none") from None

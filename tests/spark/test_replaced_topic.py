@@ -1,0 +1,116 @@
+"""A topic that is replaced under its own id, as `mode="overwrite"` does, is not taken for the old one."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.log_identity import LastBatch
+from tests.spark.sink.writing import row, write
+
+REPLACED = r"t-0, position 0: [^\n]*: its topic was replaced: offset 49 lies in another batch than the one [^\n]*$"
+
+
+def put(log_dir: Path, value: bytes, count: int, **options) -> None:
+    write(log_dir, [row(b"%s %d" % (value, number)) for number in range(count)], overwrite=True, **options)
+
+
+def stream(log_dir: Path, **options: str):
+    source = KafkaLogDataSource({"path": str(log_dir), "startingOffsets": "earliest", **options})
+    return source.streamReader(source.schema())
+
+
+def micro_batch(reader, start, limit=None) -> tuple[list[bytes], dict]:
+    end = reader.latestOffset(start, limit or ReadAllAvailable())
+    return between(reader, start, end), end
+
+
+def between(reader, start, end) -> list[bytes]:
+    tasks = reader.partitions(start, end)
+    return [each["value"] for task in tasks for rows in reader.read(task) for each in rows.to_pylist()]
+
+
+def values(value: bytes, count: int) -> list[bytes]:
+    return [b"%s %d" % (value, number) for number in range(count)]
+
+
+@pytest.fixture
+def read_to(tmp_path) -> dict:
+    """Where a stream is that has read the old topic."""
+    put(tmp_path, b"old", 50)
+    read, position = micro_batch(stream(tmp_path), stream(tmp_path).initialOffset())
+    assert read == values(b"old", 50) and position["t"] == {"0": 50}
+    return position
+
+
+def test_a_stream_tells_it_and_goes_on_at_the_start(tmp_path, read_to):
+    put(tmp_path, b"new", 80)
+    with pytest.raises(CorruptRecordException, match=REPLACED):
+        micro_batch(stream(tmp_path), read_to)
+    going_on = stream(tmp_path, failOnDataLoss="false")
+    read, position = micro_batch(going_on, read_to)
+    assert read == values(b"new", 80)
+    assert between(stream(tmp_path, failOnDataLoss="false"), read_to, position) == read  # it is run again
+    assert micro_batch(stream(tmp_path), position) == ([], position)
+    with pytest.raises(CorruptRecordException, match=REPLACED):
+        stream(tmp_path).partitions(read_to, position)
+    put(tmp_path, b"third", 80)
+    assert between(going_on, read_to, position) == []  # nothing of the topic that was to be read is there
+
+
+@pytest.mark.parametrize("limit", [10, 50, 60])
+def test_a_stream_reads_it_in_parts_that_end_before_at_or_behind_what_was_read(tmp_path, read_to, limit):
+    put(tmp_path, b"new", 80, batch__size=200)
+    read, position = [], read_to
+    for _ in range(9):
+        part, position = micro_batch(stream(tmp_path, failOnDataLoss="false"), position, ReadMaxRows(limit))
+        assert len(part) <= limit
+        read += part
+    assert read == values(b"new", 80)
+
+
+def test_a_stream_waits_for_a_shorter_topic_and_then_reads_it_whole(tmp_path, read_to):
+    put(tmp_path, b"new", 15)
+    with pytest.raises(CorruptRecordException, match="the log ends at offset 15 and was read to 50"):
+        micro_batch(stream(tmp_path), read_to)
+    read, position = micro_batch(stream(tmp_path, failOnDataLoss="false"), read_to)
+    assert read == [] and position == read_to
+    put(tmp_path, b"new", 80)
+    assert micro_batch(stream(tmp_path, failOnDataLoss="false"), position)[0] == values(b"new", 80)
+
+
+def test_the_same_table_once_more_is_the_same_topic(tmp_path, read_to):
+    put(tmp_path, b"old", 50)
+    assert micro_batch(stream(tmp_path), read_to) == ([], read_to)
+
+
+def test_a_checkpoint_without_last_batches_goes_on_and_gets_them(tmp_path, read_to):
+    old = {name: value for name, value in read_to.items() if name != "last batches"}
+    put(tmp_path, b"new", 80)
+    read, position = micro_batch(stream(tmp_path), old)
+    assert read == values(b"new", 80)[50:] and position["last batches"]["t"]["0"][:3] == [0, 79, 80]
+    with pytest.raises(IllegalArgumentException, match="'last batches' that are none"):
+        stream(tmp_path).latestOffset(old | {"last batches": {"t": {"0": [1, 2]}}}, ReadAllAvailable())
+
+
+KNOWN = LastBatch(base_offset=40, last_offset=49, records=10, crc=7, leader_epoch=3)
+
+
+@pytest.mark.parametrize(
+    ("there", "is_another"),
+    [
+        (KNOWN, False),
+        (None, False),  # compacted away, deleted, or not there yet
+        (KNOWN._replace(records=4, crc=8), False),  # compacted; or the other way round, as in another broker's copy
+        (KNOWN._replace(crc=-1), False),  # a compaction has set its delete horizon
+        (KNOWN._replace(crc=8, leader_epoch=4), False),  # a new leader has truncated the log
+        (KNOWN._replace(crc=8), True),
+        (KNOWN._replace(base_offset=0, crc=8), True),
+        (KNOWN._replace(last_offset=60, crc=8), True),
+        (KNOWN._replace(leader_epoch=2), True),  # leader epochs only grow
+    ],
+)
+def test_what_tells_another_log(there, is_another):
+    assert KNOWN.is_of_another_log(there) is is_another
