@@ -7,7 +7,7 @@ tells how a run becomes visible.
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -27,9 +27,12 @@ from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
+from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
+from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
+from minikafka.spark.source.storage import Storage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,11 +75,14 @@ def export(
     This function does the work at once. A run counts as a whole or not at all: a task that fails or runs twice, and a
     driver that dies, add no record, and none twice. A second export into `to` is refused while another is at work.
     Records that a new leader has truncated after they were exported stay in the files; the answer warns of them if it
-    can tell. With `mode` FAILFAST damage ends the run; otherwise damaged batches are left out for good.
+    can tell. With `mode` FAILFAST damage ends the run; otherwise damaged batches are left out for good. A topic that
+    was deleted and made anew, or replaced by `write_log_dir`, is another one, and has records at offsets that are
+    exported: the run is refused.
 
-    Raises KafkaException when another export is at work, or lost its directory to another, and for a directory that no
-    export leaves; IllegalArgumentException when `to` is a URI, for a run cannot become visible at once in an object
-    store, and when `ranges` has several copies of a partition; OSError.
+    Raises KafkaException when another export is at work, or lost its directory to another, for a topic that is another
+    one than the exported, and for a directory that no export leaves; IllegalArgumentException when `to` is a URI, for a
+    run cannot become visible at once in an object store, when `ranges` has several copies of a partition, and when the
+    exported records are by date and these are not, or the other way round; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
@@ -102,7 +108,9 @@ class _Part(NamedTuple):
     """A file that a task wrote; or, without `staged`, what the task saw of a partition in `directory`.
 
     `logStart`: the first offset that can be read. `end`: behind the last offset that the task saw. `epochBefore`: the
-    leader epoch of the batch with the last exported offset, null when the task did not meet it.
+    leader epoch of the batch with the last exported offset, null when the task did not meet it. `another`: why the
+    directory has another topic than the one that is exported, null if it has the same. `lastBatch`: that of the file's
+    last record, as `LastBatch`.
     """
 
     topic: str
@@ -111,6 +119,8 @@ class _Part(NamedTuple):
     end: int = -1
     epochBefore: int | None = None
     directory: str | None = None
+    another: str | None = None
+    topicId: str | None = None
     staged: str | None = None
     path: str | None = None
     first: int = -1
@@ -118,6 +128,7 @@ class _Part(NamedTuple):
     lastEpoch: int = -1
     records: int = 0
     size: int = 0
+    lastBatch: list[int] | None = None
 
 
 # In the driver
@@ -148,7 +159,8 @@ def _summed_up(
 ) -> tuple[list[ExportedFile], dict[TopicPartition, Reached], list[tuple[Any, ...]]]:
     """The files, where each partition ends with them, and the rows of the answer.
 
-    Raises IllegalArgumentException for a partition of which several copies were read.
+    Raises IllegalArgumentException for a partition of which several copies were read, KafkaException for one of another
+    topic than the exported one.
     """
     files: list[ExportedFile] = []
     reached: dict[TopicPartition, Reached] = {}
@@ -165,16 +177,23 @@ def _summed_up(
             for part in written
         ]
         known = before.get(topic_partition)
+        seen = [part for part in parts if part.staged is None]
         last = max(written, key=lambda part: part.last, default=None)
         if last is not None:
-            reached[topic_partition] = Reached(last.last + 1, last.lastEpoch)
-        seen = [part for part in parts if part.staged is None]
+            topic_id = next((part.topicId for part in seen if part.topicId is not None), None)
+            reached[topic_partition] = Reached(last.last + 1, last.lastEpoch, topic_id, last.lastBatch)
         copies = sorted({part.directory for part in seen if part.directory is not None})
         if len(copies) > 1:
             raise IllegalArgumentException(
                 f"{topic_partition} is in {copies[0]} and in {copies[1]}: export writes each record once, so name the "
                 "directories of one copy"
             )
+        for part in seen:
+            if part.another is not None:
+                raise KafkaException(
+                    f"{part.directory} is another topic than the one that is exported: {part.another}; export it to "
+                    "another directory, or leave the topic out"
+                )
         missed, warning = _warning(known, seen)
         next_offset = reached.get(
             topic_partition, known or Reached(min(part.logStart for part in seen), -1)
@@ -247,20 +266,46 @@ def _parts(
 ) -> Iterator[pa.RecordBatch]:
     """Write the files of one task, and tell of them."""
     rows = RecordRows(_COLUMNS, RowFilter(), OnDamage.of(mode), check_crcs=True)
-    for (topic_partition, directory), of_partition in groupby(
-        ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path))
+    for (topic_partition, directory, storage), of_partition in groupby(
+        ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path), each.segment.storage)
     ):
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
         known = reached.get(topic_partition)
-        saw = _Part(*topic_partition, directory=directory)
-        for each in of_partition:
+        segments = segments_in(storage, directory) or ()
+        topic_id = _topic_id(storage, directory)
+        saw = _Part(
+            *topic_partition, directory=directory, topicId=topic_id,
+            another=None if known is None else _another_topic(known, topic_id, segments),
+        )  # fmt: skip
+        for each in of_partition if saw.another is None else ():
             log_start = each.start_offset if saw.logStart < 0 else min(saw.logStart, each.start_offset)
             watched = _Watched(each, known)
             for batch in rows.of_range(watched.byte_range, watched) if watched.byte_range else ():
                 files.write(batch)
             epoch = saw.epochBefore if watched.epoch_before is None else watched.epoch_before
             saw = saw._replace(logStart=log_start, end=max(saw.end, watched.end), epochBefore=epoch)
-        yield batch_of_rows(_Part, [saw, *files.closed()])
+        written = [
+            part._replace(lastBatch=None if (batch := batch_at(segments, part.last)) is None else list(batch))
+            for part in files.closed()
+        ]
+        yield batch_of_rows(_Part, [saw, *written])
+
+
+def _topic_id(storage: Storage, directory: str) -> str | None:
+    try:
+        return topic_id_of(storage, directory)
+    except DAMAGE:  # `verify` tells of it
+        return None
+
+
+def _another_topic(known: Reached, topic_id: str | None, segments: Sequence[DiskSegment]) -> str | None:
+    """Why the log is not that of the topic that is exported; None if it is, or nobody can tell."""
+    if are_different(known.topic_id, topic_id):
+        return f"its id is {topic_id}, and the exported one's was {known.topic_id}"
+    last, before = known.next_offset - 1, known.last_batch
+    if before is not None and LastBatch(*before).is_of_another_log(batch_at(segments, last)):
+        return f"offset {last} lies in another batch than the one that was exported"
+    return None
 
 
 class _Watched(Unwanted):

@@ -46,6 +46,7 @@ from minikafka.spark.shared_directory import (
     require_types,
     write_json,
 )
+from minikafka.spark.source.log_identity import LastBatch
 
 MANIFEST = "_manifest.json"
 _RUNNING = "_running.json"
@@ -74,10 +75,16 @@ class ExportedFile(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How far a partition is exported: up to `next_offset` (exclusive), whose last record has this leader epoch."""
+    """How far a partition is exported: up to `next_offset` (exclusive), whose last record has this leader epoch.
+
+    `topic_id`, `last_batch`: what tells the topic from another one, `last_batch` as `LastBatch`; None for not known,
+    as where an earlier minikafka wrote the manifest.
+    """
 
     next_offset: int
     leader_epoch: int
+    topic_id: str | None = None
+    last_batch: list[int] | None = None
 
 
 class ExportDirectory:
@@ -125,8 +132,8 @@ class ExportDirectory:
                 manifest["runs"].append(run)
                 manifest["pending"] = [[each.staged, each.path] for each in files]
                 manifest["files"] += [_told(each, run) for each in files]
-                for (topic, partition), (next_offset, leader_epoch) in reached.items():
-                    manifest["partitions"].setdefault(topic, {})[str(partition)] = [next_offset, leader_epoch]
+                for (topic, partition), end in reached.items():
+                    manifest["partitions"].setdefault(topic, {})[str(partition)] = list(end)
             self._refuse_obstacles(manifest)
             if not counts:
                 self._put(MANIFEST, manifest)
@@ -251,8 +258,13 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
             raise ValueError(f"{staged!r} cannot become {path!r}")
         moved |= {staged, path}
     for partitions in manifest["partitions"].values():
-        for number, (next_offset, leader_epoch) in partitions.items():
-            require_types((int(number), int), (next_offset, int), (leader_epoch, int))
+        for number, end in partitions.items():
+            reached = Reached(*end)
+            require_types((int(number), int), (reached.next_offset, int), (reached.leader_epoch, int))
+            if reached.topic_id is not None:
+                require_types((reached.topic_id, str))
+            if reached.last_batch is not None:
+                require_types(*((each, int) for each in LastBatch(*reached.last_batch)))
     return manifest
 
 

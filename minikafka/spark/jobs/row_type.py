@@ -5,12 +5,13 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import pyarrow as pa
 
-_KINDS: dict[type, tuple[str, pa.DataType]] = {
+_KINDS: dict[Any, tuple[str, pa.DataType]] = {
     bool: ("boolean", pa.bool_()),
     bytes: ("binary", pa.binary()),
     float: ("double", pa.float64()),
     int: ("bigint", pa.int64()),
     str: ("string", pa.string()),
+    list[int]: ("array<bigint>", pa.list_(pa.int64())),
 }
 
 

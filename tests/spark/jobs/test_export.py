@@ -23,6 +23,7 @@ from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.damage import Mode
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows
+from tests.spark.sink.writing import row, write
 
 US = ("host", 1, "then")
 
@@ -217,6 +218,45 @@ def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
         assert known[0] == last + 1
         assert warning.startswith(f"offset {last} was exported in leader epoch 1 and is now of epoch 9")
     assert exported(to) == expected(drawn)
+
+
+def overwritten(log_dir: Path, value: bytes, count: int, **options) -> DrawnLog:
+    """The topic has these records, and no others."""
+    write(log_dir, [row(b"%s %d" % (value, number)) for number in range(count)], overwrite=True, **options)
+    return DrawnLog(log_dir, [], set(), count, 1)
+
+
+def test_a_topic_that_was_replaced_is_refused_and_nothing_counts(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    run(overwritten(log_dir, b"old", 50), to, "one")
+    run(overwritten(log_dir, b"old", 50), to, "the same table again")
+    before = exported(to)
+    told = f"^{log_dir / 't-0'} is another topic than the one that is exported: offset 49 lies in another batch [^\n]*$"
+    for _ in range(2):
+        with pytest.raises(KafkaException, match=told):
+            run(overwritten(log_dir, b"new", 80), to, "two")
+        assert exported(to) == before
+        ExportDirectory(str(to)).abandon("two")
+    run(overwritten(log_dir, b"new", 80), tmp_path / "elsewhere", "two")
+    assert [each[2] for each in exported(tmp_path / "elsewhere")] == [b"new %d" % number for number in range(80)]
+
+
+def test_a_topic_that_was_deleted_and_made_anew_is_refused(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+    run(overwritten(log_dir, b"v", 50, topicId=ids[0]), to, "one")
+    with pytest.raises(KafkaException, match=f"its id is {ids[1]}, and the exported one's was {ids[0]}; export it"):
+        run(overwritten(log_dir, b"v", 50, topicId=ids[1], leaderEpoch=3), to, "two")
+
+
+def test_an_export_of_an_earlier_minikafka_goes_on(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    log = overwritten(log_dir, b"v", 50)
+    run(log, to, "one", endingOffsets='{"t": {"0": 20}}')
+    assert Reached(*ExportDirectory(str(to)).manifest()["partitions"]["t"]["0"]).last_batch[:3] == [0, 49, 50]
+    manifest_of(to, partitions={"t": {"0": [20, 0]}})
+    run(log, to, "two")
+    assert offsets(to) == list(range(50))
 
 
 def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp_path):
