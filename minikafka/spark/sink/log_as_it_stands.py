@@ -3,8 +3,12 @@
 import hashlib
 from pathlib import Path
 
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_dir_name import log_dir_name
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
 
 _OF_RECORDS_OR_ID = (LOG_FILE_SUFFIX, LOG_FILE_SUFFIX + SWAP_FILE_SUFFIX, PARTITION_METADATA_FILE_NAME)
 
@@ -21,3 +25,17 @@ def state_of(partition_dir: Path) -> str:
             status = file.lstat()
             told.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     return told.hexdigest()
+
+
+def offsets_noted(file: Path) -> dict[TopicPartition, int]:
+    """What a checkpoint file says; a missing or damaged one says nothing, as to a broker. Raises OSError."""
+    return OffsetCheckpointFile(file).read_or_empty() if file.exists() else {}
+
+
+def log_starts_of(log_dir: Path, topic: str) -> dict[str, int]:
+    """The log start offsets that are noted for the topic's partitions, by the names of their directories.
+
+    They say which records were deleted that are still in the files. Raises OSError.
+    """
+    noted = offsets_noted(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
+    return {log_dir_name(partition): offset for partition, offset in noted.items() if partition.topic == topic}

@@ -12,9 +12,9 @@ of step 3 after it. Each rename is one step, but all of them are not: after a dr
 partitions are the new topic's, and the others are not. Nothing of a write whose driver may be alive is touched: its
 process is looked up, by number and start; on another machine it counts as alive.
 
-After a driver died in step 3, a broker may start on what is there, and take records. So the mark also says what each
-log was at the commit, those of the topic that was there and the new ones, and the rest of the step is done only while
-all of them still are that. Otherwise the next `begin` tells what to do, and changes nothing.
+After a driver died in step 3, a broker may start on what is there, and take or delete records. So the mark also says
+what each log was at the commit, those of the topic that was there and the new ones, and the rest of the step is done
+only while all of them still are that. Otherwise the next `begin` tells what to do, and changes nothing.
 
 While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs. It first looks
 for what is in its way (`obstacles`): nothing is deleted but logs that are replaced and what a write has made.
@@ -45,7 +45,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.spark.shared_directory import delete_staged, locked
-from minikafka.spark.sink.log_as_it_stands import state_of
+from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (
     partition_directories,
     refuse_obstacles,
@@ -117,7 +117,8 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
                 raise KafkaStorageException(f"{mark.staged_log(each)} is gone: a broker was started beside this write")
         states = {path.name: state_of(path) for path in _topic_directories(log_dir, mark.topic)}
         states |= {each.staged: state_of(mark.staged_log(each)) for each in by_partition.values()}
-        mark = mark.with_committed(tuple(by_partition[partition] for partition in sorted(by_partition)), states)
+        committed = tuple(by_partition[partition] for partition in sorted(by_partition))
+        mark = mark.with_committed(committed, states, log_starts_of(log_dir, mark.topic))
         if options.broker is not None:
             _write_meta_properties(log_dir, *options.broker)
         mark.put()
@@ -288,7 +289,8 @@ def _carry_through(mark: WriteMark) -> None:
 
 
 def _refuse_changes(mark: WriteMark) -> None:
-    """See that each log of the topic is as it was at the commit, there, or moved since to where it belongs.
+    """See that each log of the topic is as it was at the commit, there, or moved since to where it belongs, and that
+    nobody has deleted records of it since. (A log start offset that is not noted any more deletes nothing.)
 
     Raises KafkaStorageException for another one, and for one that is gone; OSError.
     """
@@ -300,8 +302,10 @@ def _refuse_changes(mark: WriteMark) -> None:
         if not mark.staged_log(each).exists()
     }
     there = {path.name: path for path in _topic_directories(log_dir, mark.topic)}
+    log_starts = log_starts_of(log_dir, mark.topic)
     for name, path in there.items():
-        if state_of(path) != moved.get(name, mark.states.get(name)):
+        is_other = state_of(path) != moved.get(name, mark.states.get(name))
+        if is_other or log_starts.get(name) not in (None, mark.log_starts.get(name)):
             or_else = "" if name in moved else "; remove it, and the next write finishes this one"
             raise KafkaStorageException(
                 f"{path} has changed since topic {mark.topic} was written, which was interrupted: remove {mark.file}, "
@@ -340,11 +344,8 @@ def _write_checkpoints(mark: WriteMark) -> None:
 
 
 def _others(file: Path, topic: str) -> dict[TopicPartition, int]:
-    """What a checkpoint file says of other topics; a damaged one says nothing, as to a broker."""
-    if not file.exists():
-        return {}
-    known = OffsetCheckpointFile(file).read_or_empty()
-    return {partition: offset for partition, offset in known.items() if partition.topic != topic}
+    """What a checkpoint file says of other topics."""
+    return {partition: offset for partition, offset in offsets_noted(file).items() if partition.topic != topic}
 
 
 def _write_meta_properties(log_dir: Path, cluster_id: str, node_id: int) -> None:

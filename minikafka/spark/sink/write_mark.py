@@ -41,6 +41,7 @@ class WriteMark:
     - `committed`: the partitions, once all are complete; from then on the write is carried through. None before that.
     - `states`: what the logs were at that moment (`log_as_it_stands.state_of`), by where they lay: those of `committed`
       by the names of their staged directories, those of the topic that stood there by their own.
+    - `log_starts`: the log start offsets that were noted for the topic at that moment (`log_starts_of`).
     """
 
     log_dir: str
@@ -52,6 +53,7 @@ class WriteMark:
     owner: ProcessId
     committed: tuple[StagedPartition, ...] | None = None
     states: dict[str, str] = field(default_factory=dict)
+    log_starts: dict[str, int] = field(default_factory=dict)
 
     @property
     def file(self) -> Path:
@@ -69,9 +71,11 @@ class WriteMark:
         file_ops.delete_if_exists(self.file)
         file_ops.delete_if_exists(self.file.with_name(self.file.name + _DRAFT))
 
-    def with_committed(self, partitions: tuple[StagedPartition, ...], states: dict[str, str]) -> "WriteMark":
+    def with_committed(
+        self, partitions: tuple[StagedPartition, ...], states: dict[str, str], log_starts: dict[str, int]
+    ) -> "WriteMark":
         """The mark of the same write, all of whose partitions are complete."""
-        return replace(self, committed=partitions, states=states)
+        return replace(self, committed=partitions, states=states, log_starts=log_starts)
 
     def staged_name(self, partition: int, attempt: str) -> str:
         """The name of a directory in which an attempt (12 hex digits) writes a partition.
@@ -124,6 +128,7 @@ def _mark_of(file: Path, content: dict) -> WriteMark:
         *((flag, bool) for flag in (mark.overwrite, mark.made_log_dir)),
         *((number, int) for each in committed or () for number in (each.partition, each.base_offset, each.end_offset)),
         *((text, str) for pair in mark.states.items() for text in pair),
+        *((offset, int) for offset in mark.log_starts.values()),
         (owner.pid, int),
     )
     if mark.file != file:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import itertools
 import json
 import os
 import re
@@ -26,7 +27,15 @@ from minikafka.common.errors import (
     TopicExistsException,
 )
 from minikafka.common.file_lock import FileLock
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -34,7 +43,7 @@ from minikafka.spark import shared_directory
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
 from tests.spark.rows import rows
-from tests.spark.sink.writing import DEAD, begin, files, killed_in_commit, row, task, write
+from tests.spark.sink.writing import DEAD, NOW, begin, files, killed_in_commit, row, task, write
 
 COMMITTED = [
     ".kafka_cleanshutdown",
@@ -280,6 +289,65 @@ def test_what_a_topic_took_after_a_driver_died_is_never_replaced(tmp_path, repla
         assert not list(log_dir.glob(".minikafka*")) + list(staged_directories(log_dir))
         steps += 1
     assert refused > 5
+
+
+def broker_deletes_records(log_dir: Path, before: int) -> None:
+    """A broker starts, deletes the records of t-0 below the offset if it has the partition, and stops cleanly."""
+    clock = ManualTime(NOW)
+    manager = LogManager(
+        [log_dir], config_repository=MapConfigRepository({}), initial_default_config=LogConfig({}),
+        scheduler=ManualScheduler(clock), time=clock, cleaner_config=CleanerConfig(num_threads=0),
+    )  # fmt: skip
+    manager.startup()
+    log = manager.get_log(TopicPartition("t", 0))
+    if log is not None:
+        log.maybe_update_high_watermark(log.log_end_offset)
+        log.maybe_increment_log_start_offset(before, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+    manager.shutdown()
+
+
+def log_starts(log_dir: Path) -> str:
+    file = log_dir / "log-start-offset-checkpoint"
+    return file.read_text() if file.exists() else ""
+
+
+@pytest.mark.slow
+def test_records_that_a_broker_deleted_meanwhile_stay_deleted_wherever_the_driver_died(tmp_path):
+    """No file of the log changes where records are deleted within a segment: only a checkpoint says so."""
+    refused = 0
+    for steps in itertools.count():
+        log_dir = tmp_path / str(steps)
+        write(log_dir, [row(b"old 0"), row(b"kept")], [row(b"old 1", partition=1)], partitions=2)
+        write(log_dir, [row(b"other")], topic="other")
+        if not killed_in_commit(log_dir, steps, overwrite=True):
+            break
+        broker_deletes_records(log_dir, 1)
+        noted = log_starts(log_dir)
+        assert "t 0 1\n" in noted or not (log_dir / "t-0").exists()
+        try:
+            begin(log_dir, topic="next").abort([])
+        except KafkaStorageException as error:
+            assert re.search(CHANGED, str(error)) and "t-0 has" in str(error)
+            refused += 1
+        assert log_starts(log_dir) == noted
+    assert refused > 5
+
+
+@pytest.mark.slow
+def test_a_write_is_finished_where_records_were_deleted_before_it(tmp_path):
+    """What the checkpoint said at the commit is the old topic's, and goes with it."""
+    for steps in itertools.count():
+        log_dir = tmp_path / str(steps)
+        write(log_dir, [row(b"old 0"), row(b"kept")], [row(b"old 1", partition=1)], partitions=2)
+        write(log_dir, [row(b"other")], topic="other")
+        broker_deletes_records(log_dir, 1)
+        if not killed_in_commit(log_dir, steps, overwrite=True):
+            break
+        is_committed = any(mark.committed is not None for mark in marks_in(log_dir))
+        begin(log_dir, topic="next").abort([])
+        if is_committed:
+            assert values(log_dir) == [b"new 0", b"new 1", b"other"] and "t 0" not in log_starts(log_dir)
+        assert not list(log_dir.glob(".minikafka*"))
 
 
 def test_the_next_write_finishes_one_in_whose_way_a_new_log_stood(tmp_path):
