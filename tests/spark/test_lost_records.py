@@ -98,3 +98,58 @@ def test_what_a_broker_appends_while_a_query_is_planned_is_not_lost(log_dir, mon
 
     monkeypatch.setattr(settled_partitions, "find_partitions", find_and_append)
     assert [row["offset"] for row in rows(log_dir)] == list(range(COUNT))
+
+
+@pytest.fixture
+def sealed(tmp_path) -> Path:
+    """A log of batches of one record, four a segment, whose indexes have an entry for each batch but the first."""
+    settings = {"internal.segment.bytes": 4 * BATCH, "index.interval.bytes": 1}
+    with Log.open(tmp_path / "t-0", settings) as log:
+        for number in range(COUNT):
+            record = SimpleRecord(number, None, b"value%d" % (number % 10))
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+    return tmp_path
+
+
+def without_indexes(suffixes: tuple[str, ...], size: int):
+    """The segment is cut, and has no more such indexes."""
+
+    def lose(log: Path) -> None:
+        os.truncate(log, size)
+        for suffix in suffixes:
+            log.with_suffix(suffix).unlink()
+
+    return lose
+
+
+GONE = {
+    "all": (without_indexes((), 0), 0, "ends at byte 0, and its index has an entry for byte 74"),
+    "all but for the time index": (without_indexes((".index",), 0), 0, "ends at byte 0, and its time index has .*"),
+    "the last batch": (without_indexes((), 3 * BATCH), 3 * BATCH, "ends at byte 222, and its index has .* byte 222"),
+    "the last batch, by the time index": (
+        without_indexes((".index",), 3 * BATCH), 3 * BATCH, "ends at offset 6, and its time index has offset 7",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", GONE)
+def test_batches_that_are_gone_from_a_sealed_segment_are_told(sealed, loss):
+    lose, position, told = GONE[loss]
+    log = segment(sealed, 4)
+    lose(log)
+    told = f"CorruptRecordException: the sealed segment {told}: batches are gone"
+    with pytest.raises(CorruptRecordException, match=f"^{log}, position {position}: {told}$"):
+        rows(sealed)
+    *there, row = sorted(rows(sealed, mode="PERMISSIVE"), key=lambda row: row["_corrupt"] is not None)
+    assert sorted(each["offset"] for each in there) == [n for n in range(COUNT) if not 4 + position // BATCH <= n < 8]
+    assert (row["_corrupt"]["file"], row["_corrupt"]["position"]) == (str(log), position)
+    assert len(rows(sealed, mode="DROPMALFORMED")) == len(there)
+    assert rows(sealed, startingOffsets='{"t": {"0": 8}}')  # nobody asks for what is gone
+
+
+def test_a_last_segment_whose_indexes_know_more_is_sound(sealed):
+    """A kill may leave it so; where batches below the high watermark are gone, the checkpoint tells."""
+    os.truncate(segment(sealed, 8), BATCH)
+    assert len(rows(sealed)) == 9
+    os.truncate(segment(sealed, 8), 0)
+    assert len(rows(sealed)) == 8

@@ -125,6 +125,9 @@ def batch_pieces(
             yield view, position, batches[start:]
             if used:
                 position, size = position + used, PIECE_SIZE
+                last_offset = int(batches.last_offset[-1]) if len(batches) else -1
+                if position == byte_range.segment.size and (gone := index.records_gone(last_offset)) is not None:
+                    yield memoryview(b""), position, Damage.of(path, position, CorruptRecordException(gone))
                 continue
             # No whole batch begins here: because the piece is too small, the file ends, or the batch is damaged.
             needed = _size_at(view)

@@ -63,7 +63,7 @@ def byte_ranges(
     """The ranges, of at most `max_bytes` where the index allows, that hold the partition's records within `bounds`.
 
     The ranges of one segment are of about the same size. Segments without a record of `min_timestamp` (ms; None for
-    any) or later are left out. A segment that cannot be opened gives a damage.
+    any) or later are left out. A segment that cannot be opened, or lacks bytes that its index knows, gives a damage.
     """
     first_behind = next((each for each in partition.chosen if each.base_offset >= bounds.end), None)
     for segment in partition.chosen:
@@ -80,6 +80,7 @@ def byte_ranges(
                 start = index.at_or_before(bounds.start)
                 is_whole = bounds.whole or (end_offset is not None and end_offset <= bounds.end)
                 end = segment.size if is_whole else index.behind(bounds.end)
+                gone = index.bytes_gone()
                 pieces, firsts = _pieces(index, PositionRange(start, end), _even_size(end - start, max_bytes))
             last = _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset)
             edges = [bounds.start, *(max(bounds.start, min(first, last)) for first in firsts), last]
@@ -89,6 +90,8 @@ def byte_ranges(
                         partition.topic_partition, segment, positions, first, behind,
                         _within(bounds.aborted, segment), segment.is_last,
                     )  # fmt: skip
+            if gone is not None:
+                yield partition.topic_partition, Damage(segment.path, segment.size, f"CorruptRecordException: {gone}")
         except FileNotFoundError:  # it was replaced or deleted: the task will see which
             yield ByteRange(
                 partition.topic_partition, segment, PositionRange(0, segment.size),

@@ -1,5 +1,6 @@
 """Where in a segment's file the batches of some offsets lie, by its index; what an index says is checked in the log."""
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE, HEADER, RECORD_BATCH_OVERHEAD
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.index_entries import offset_entries
-from minikafka.spark.source.log_segments_on_disk import DiskSegment
+from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.storage import beside
 
 if TYPE_CHECKING:
@@ -60,6 +61,35 @@ class SegmentPositions:
             self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY),
         ]
         return end_of(self._records(self._segment.size), self._segment.base_offset, *entries)
+
+    def bytes_gone(self) -> str | None:
+        """That the indexes of a sealed segment know of batches behind its end; None if they do not, or of the last one.
+
+        A broker writes the indexes of a segment after its batches, and has both on the device once it has sealed it.
+        """
+        if self._segment.is_last:
+            return None
+        behind = self._index[1][self._index[1] >= self._segment.size]
+        what = None
+        if len(behind):
+            what = f"its index has an entry for byte {behind[0]}"
+        elif not self._segment.size and self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY) is not None:
+            what = "its time index has an entry"
+        if what is None or not self._is_still_sealed():
+            return None
+        return f"the sealed segment ends at byte {self._segment.size}, and {what}: batches are gone"
+
+    def records_gone(self, last_offset: int) -> str | None:
+        """As `bytes_gone`, for a sealed segment that ends with the offset `last_offset`, by its time index."""
+        if self._segment.is_last or self.bytes_gone() is not None:  # which is told when a query is planned
+            return None
+        entry = self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY)
+        known = -1 if entry is None else self._segment.base_offset + entry[1]
+        if known <= last_offset or not self._is_still_sealed():
+            return None
+        return (
+            f"the sealed segment ends at offset {last_offset}, and its time index has offset {known}: batches are gone"
+        )
 
     def at_or_before(self, offset: int) -> int:
         """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
@@ -153,13 +183,26 @@ class SegmentPositions:
 
     @cached_property
     def _entries(self) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-        """The index, which is read when it is first asked for."""
-        try:
-            offsets, positions = offset_entries(self._segment)
-        except DAMAGE:  # then the walk begins at the first batch, as without an index
-            offsets = positions = np.empty(0, np.int64)
+        """What of the index lies within the file."""
+        offsets, positions = self._index
         inside = int(positions.searchsorted(self._segment.size))
         return offsets[:inside], positions[:inside]
+
+    @cached_property
+    def _index(self) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        """The index, which is read when it is first asked for."""
+        try:
+            return offset_entries(self._segment)
+        except DAMAGE:  # then the walk begins at the first batch, as without an index
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def _is_still_sealed(self) -> bool:
+        """Whether the file that was found, and no other, lies beside the indexes: compaction renames it before them."""
+        now = segments_in(self._segment.storage, os.path.dirname(self._segment.path)) or ()
+        return any(
+            each.path == self._segment.path and each.identity == self._segment.identity and not each.is_last
+            for each in now
+        )
 
     def _records(self, end: int) -> FileRecords:
         return FileRecords(Path(self._segment.path), self._channel, 0, end, is_slice=True)
