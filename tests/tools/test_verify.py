@@ -652,3 +652,49 @@ def test_the_work_grows_with_the_number_of_segments(tmp_path):
         profile.disable()
         calls[count] = sum(entry.callcount for entry in profile.getstats())
     assert calls[200] < 12 * calls[20], calls
+
+
+@pytest.fixture
+def of_four_batches(tmp_path) -> Path:
+    """A partition with segments of four batches of one record: offsets 0, 4, and 8."""
+    with Log.open(tmp_path / "t-0", {"internal.segment.bytes": 4 * 74, "index.interval.bytes": 4096}) as log:
+        for number in range(10):
+            record = SimpleRecord(1, None, b"value%d" % number)
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+    return tmp_path / "t-0"
+
+
+def gone_between(partition: Path) -> None:
+    log = partition / f"{4:020}.log"
+    data = log.read_bytes()
+    log.write_bytes(data[:74] + data[3 * 74 :])
+
+
+def last_gone(partition: Path) -> None:
+    os.truncate(partition / f"{4:020}.log", 3 * 74)
+
+
+def segment_gone(partition: Path) -> None:
+    for file in partition.glob(f"{4:020}.*"):
+        file.unlink()
+
+
+GAPS = {
+    "batches within a segment": (gone_between, 4, 74, 7, "offsets 5 to 6"),
+    "the last batch of a segment": (last_gone, 8, None, 8, "offsets 7 to 7"),
+    "a segment": (segment_gone, 8, None, 8, "offsets 4 to 7"),
+}
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_offsets_are_missing_where_the_topic_is_said_to_delete_only(of_four_batches, gap):
+    """Compaction may have taken them, unless the user says that it never does."""
+    lose, segment, position, offset, told = GAPS[gap]
+    assert verify(of_four_batches, "--config", "cleanup.policy=delete", code=0) == []
+    lose(of_four_batches)
+    for policy in ([], ["--config", "cleanup.policy=compact"], ["--config", "cleanup.policy=compact,delete"]):
+        assert verify(of_four_batches, *policy, code=0) == []
+    (finding,) = verify(of_four_batches, "--config", "cleanup.policy=delete", code=1)
+    assert finding["file"] == str(of_four_batches / f"{segment:020}.log")
+    assert (finding["position"], finding["offset"], finding["fate"]) == (position, offset, "stays")
+    assert finding["what"] == f"{told} are missing before it, and cleanup.policy=delete leaves no gaps"

@@ -77,6 +77,16 @@ class NextStart(NamedTuple):
     config: LogConfig
     now_ms: int
 
+    def gap(self, due: int, offset: int) -> str | None:
+        """What is wrong where a batch or segment begins with `offset`, and `due` was the next one; None for nothing.
+
+        A leader that deletes only gives offsets without gaps, and a follower keeps them. Compaction leaves gaps, and
+        files do not say which policy their topic has: so it must be told.
+        """
+        if offset <= due or "cleanup.policy" not in self.config.props or self.config.compact:
+            return None
+        return f"offsets {due} to {offset - 1} are missing before it, and cleanup.policy=delete leaves no gaps"
+
 
 class BatchFacts(NamedTuple):
     """The facts of a batch that the rest of the directory must agree with."""

@@ -64,7 +64,8 @@ class PartitionVerifier:
     - Not one byte is changed; not even a missing checkpoint file is created.
     - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
-      first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away.
+      first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away. Offsets may
+      have been, too, unless the topic's settings are given and say `cleanup.policy=delete`.
     - A directory that waits for its deletion is not closed properly and no longer has epochs.
     - What Kafka's next start will do is not predicted by rules: a rehearsal shows it. Whatever the rehearsal changes in
       a segment is reported, even if nothing else is wrong with the segment.
@@ -132,13 +133,18 @@ class PartitionVerifier:
 
     def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
         """The log end offset, as far as batches can be read."""
-        expected_offset = 0
+        expected_offset = base_offsets[0] if base_offsets else 0
+        is_sound = True
         for base, next_base in pairwise([*base_offsets, None]):
+            if is_sound and (gap := self._next_start.gap(expected_offset, base)):
+                self._found(Damage(log_file(self._directory, base), None, base, gap))
+            found_before = len(self._damages)
             segment = SegmentToVerify(self._directory, base, next_base, max(expected_offset, base))
             listeners = self._found, self._meet, self._advance
             scanned = self._reading(self._scan, segment, names, self._next_start, *listeners)
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
+            is_sound = scanned is not None and len(self._damages) == found_before
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
             start = {LOG_START_OFFSET_CHECKPOINT_FILE: self._next_start.log_start_offset}
