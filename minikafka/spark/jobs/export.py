@@ -29,14 +29,21 @@ from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
+from minikafka.spark.source.partition_bounds import LOG_START_OFFSETS, noted_offsets
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
-from minikafka.spark.source.storage import Storage
+from minikafka.spark.source.storage import Storage, joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
+
+EXPORTED = (
+    "topic string, partition int, key binary, value binary, offset bigint, timestamp timestamp, timestampType int, "
+    "headers array<struct<key: string, value: binary>>, leaderEpoch int"
+)
+"""What `spark.read.schema` is to be told of the files; without it, Spark takes a topic `007` for the number 7."""
 
 _COLUMNS = pa.schema([
     ("key", pa.binary()), ("value", pa.binary()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", tz="UTC")),
@@ -59,9 +66,9 @@ def export(
 ) -> "DataFrame":
     """Write the records of `ranges` that are not yet there as Parquet files below the directory `to`.
 
-    `spark.read.parquet(to)` has the columns `topic` and `partition`, which are names of directories, with `by_date`
-    also `date` (UTC), and `key`, `value`, `offset`, `timestamp`, `timestampType`, `headers`, `leaderEpoch`. All workers
-    must see `to` under this name. A row of the answer is a partition:
+    `spark.read.schema(EXPORTED).parquet(to)` has the columns `topic` and `partition`, which are names of directories,
+    with `by_date` also `date` (UTC), and `key`, `value`, `offset`, `timestamp`, `timestampType`, `headers`,
+    `leaderEpoch`. All workers must see `to` under this name. A row of the answer is a partition:
 
     | column | type | meaning |
     |---|---|---|
@@ -81,14 +88,15 @@ def export(
 
     Raises KafkaException when another export is at work, or lost its directory to another, for a topic that is another
     one than the exported, and for a directory that no export leaves; IllegalArgumentException when `to` is a URI, for a
-    run cannot become visible at once in an object store, when `ranges` has several copies of a partition, and when the
-    exported records are by date and these are not, or the other way round; OSError.
+    run cannot become visible at once in an object store, when `ranges` has several copies of a partition or begins
+    behind records that are not exported yet, and when the exported files are by date and these are not, or the other
+    way round; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
     spark, to = ranges.sparkSession, os.path.abspath(to)
     run = f"{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{uuid.uuid4().hex[:8]}"
-    before = _begin(spark, to, run)
+    before = _begin(spark, to, run, by_date=by_date)
     try:
         work = partial(
             _parts, root=to, run=run, reached=before, by_date=by_date, compression=compression,
@@ -107,15 +115,16 @@ def export(
 class _Part(NamedTuple):
     """A file that a task wrote; or, without `staged`, what the task saw of a partition in `directory`.
 
-    `logStart`: the first offset that can be read. `end`: behind the last offset that the task saw. `epochBefore`: the
-    leader epoch of the batch with the last exported offset, null when the task did not meet it. `another`: why the
-    directory has another topic than the one that is exported, null if it has the same. `lastBatch`: that of the file's
-    last record, as `LastBatch`.
+    `logStart`: the first offset that the log has. `start`: the first that is asked for. `end`: behind the last offset
+    that the task saw. `epochBefore`: the leader epoch of the batch with the last exported offset, null when the task
+    did not meet it. `another`: why the directory has another topic than the one that is exported, null if it has the
+    same. `lastBatch`: that of the file's last record, as `LastBatch`.
     """
 
     topic: str
     partition: int
     logStart: int = -1
+    start: int = -1
     end: int = -1
     epochBefore: int | None = None
     directory: str | None = None
@@ -134,11 +143,11 @@ class _Part(NamedTuple):
 # In the driver
 
 
-def _begin(spark: "SparkSession", to: str, run: str) -> dict[TopicPartition, Reached]:
+def _begin(spark: "SparkSession", to: str, run: str, *, by_date: bool) -> dict[TopicPartition, Reached]:
     """Let this run be the one at work; returns how far each partition is exported."""
     owner, instead_of = ProcessId.of_driver(), None
     while True:
-        answer = _in_a_worker(spark, partial(_begun, to, run, tuple(owner), instead_of))
+        answer = _in_a_worker(spark, partial(_begun, to, run, tuple(owner), instead_of, by_date))
         if "reached" in answer:
             return {
                 TopicPartition(topic, int(number)): Reached(*reached)
@@ -159,7 +168,8 @@ def _summed_up(
 ) -> tuple[list[ExportedFile], dict[TopicPartition, Reached], list[tuple[Any, ...]]]:
     """The files, where each partition ends with them, and the rows of the answer.
 
-    Raises IllegalArgumentException for a partition of which several copies were read, KafkaException for one of another
+    Raises IllegalArgumentException for a partition of which several copies were read, or where records that the log has
+    would be passed over, KafkaException for one of another
     topic than the exported one.
     """
     files: list[ExportedFile] = []
@@ -195,9 +205,13 @@ def _summed_up(
                     "another directory, or leave the topic out"
                 )
         missed, warning = _warning(known, seen)
-        next_offset = reached.get(
-            topic_partition, known or Reached(min(part.logStart for part in seen), -1)
-        ).next_offset
+        start, log_start = min(part.start for part in seen), min(part.logStart for part in seen)
+        if known is not None and start > max(known.next_offset, log_start):
+            raise IllegalArgumentException(
+                f"{topic_partition} is exported up to offset {known.next_offset}, and this run begins at {start}: what "
+                "lies between would never be exported, so let it begin at the earliest offset"
+            )
+        next_offset = reached.get(topic_partition, known or Reached(min(part.start for part in seen), -1)).next_offset
         answer.append((
             *topic_partition, sum(part.records for part in written), len(written), sum(part.size for part in written),
             written[0].first if written else None, next_offset, missed, warning,
@@ -240,8 +254,8 @@ def _in_a_worker(spark: "SparkSession", function: "Callable[[], dict[str, Any]]"
 # In a worker
 
 
-def _begun(to: str, run: str, owner: tuple[str, int, str], instead_of: str | None) -> dict[str, Any]:
-    return ExportDirectory(to).begin(run, owner, instead_of)
+def _begun(to: str, run: str, owner: tuple[str, int, str], instead_of: str | None, by_date: bool) -> dict[str, Any]:
+    return ExportDirectory(to).begin(run, owner, instead_of, by_date=by_date)
 
 
 def _commit(to: str, run: str, files: list[ExportedFile], reached: dict[TopicPartition, Reached]) -> dict[str, Any]:
@@ -275,20 +289,31 @@ def _parts(
         topic_id = _topic_id(storage, directory)
         saw = _Part(
             *topic_partition, directory=directory, topicId=topic_id,
+            logStart=_log_start(storage, directory, topic_partition, segments),
             another=None if known is None else _another_topic(known, topic_id, segments),
         )  # fmt: skip
         for each in of_partition if saw.another is None else ():
-            log_start = each.start_offset if saw.logStart < 0 else min(saw.logStart, each.start_offset)
+            start = each.start_offset if saw.start < 0 else min(saw.start, each.start_offset)
             watched = _Watched(each, known)
             for batch in rows.of_range(watched.byte_range, watched) if watched.byte_range else ():
                 files.write(batch)
             epoch = saw.epochBefore if watched.epoch_before is None else watched.epoch_before
-            saw = saw._replace(logStart=log_start, end=max(saw.end, watched.end), epochBefore=epoch)
+            saw = saw._replace(start=start, end=max(saw.end, watched.end), epochBefore=epoch)
         written = [
             part._replace(lastBatch=None if (batch := batch_at(segments, part.last)) is None else list(batch))
             for part in files.closed()
         ]
         yield batch_of_rows(_Part, [saw, *written])
+
+
+def _log_start(
+    storage: Storage, directory: str, topic_partition: TopicPartition, segments: Sequence[DiskSegment]
+) -> int:
+    try:
+        noted = noted_offsets(storage, joined(os.path.dirname(directory), LOG_START_OFFSETS)) or {}
+    except DAMAGE:  # which is told when a query is planned
+        noted = {}
+    return max(noted.get(topic_partition, 0), *(segment.base_offset for segment in segments[:1]))
 
 
 def _topic_id(storage: Storage, directory: str) -> str | None:
@@ -376,7 +401,7 @@ class _PartitionFiles:
         attempt = uuid.uuid4().hex[:8]
         name = f"{first_offset:020}-{self._run}-{attempt}.parquet"
         path = Path(f"topic={topic}", f"partition={partition}", day, name)
-        staged = self._staging.relative_to(self._root) / f"{topic}-{partition}-{day}-{name}"
+        staged = self._staging.relative_to(self._root) / f"{uuid.uuid4().hex}.parquet"  # a topic's name may be long
         return _ParquetFile(self._root, staged, path, self._compression)
 
 

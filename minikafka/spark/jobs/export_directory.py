@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minikafka.common import file_ops
-from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
 from minikafka.common.file_kind import kind_of
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.shared_directory import (
@@ -93,12 +93,15 @@ class ExportDirectory:
     def __init__(self, root: str):
         self.root = Path(root)
 
-    def begin(self, run: str, owner: tuple[str, int, str], instead_of: str | None) -> dict[str, Any]:
+    def begin(
+        self, run: str, owner: tuple[str, int, str], instead_of: str | None, *, by_date: bool = False
+    ) -> dict[str, Any]:
         """Let `run`, which `owner` drives, be the one at work; it may follow the run `instead_of`, which is dead.
 
         Returns `reached`, by topic and partition, as `Reached`; or `running`, the mark of another run that is at work.
         Doing it twice changes nothing. Raises KafkaException, which is a KafkaStorageException for what no run has left
-        in the directory, and OSError.
+        in the directory, IllegalArgumentException where the files that are there are by date and the run's are not, or
+        the other way round, and OSError.
         """
         file_ops.create_directories(self.root)
         with self._locked():
@@ -107,6 +110,7 @@ class ExportDirectory:
                 return {"running": mark}
             manifest = self.manifest()
             self._refuse_obstacles(manifest)
+            self._refuse_other_layout(manifest, by_date=by_date)
             self._put(_RUNNING, {"run": run, "owner": list(owner)})
             self._carry_through(manifest)
             self._drop_staged(but=run)
@@ -199,6 +203,15 @@ class ExportDirectory:
                 raise KafkaStorageException(
                     f"{there} has {size} bytes, and is not the file of {sizes[path]} that {self.root / MANIFEST} counts"
                 )
+
+    def _refuse_other_layout(self, manifest: dict[str, Any], *, by_date: bool) -> None:
+        """A table whose files lie partly by date cannot be read as one. Raises IllegalArgumentException."""
+        layouts = {_FILE.fullmatch(each["path"])[1] is not None for each in manifest["files"]}
+        if layouts and by_date not in layouts:
+            which, other = ("not by date", "without") if by_date else ("by date", "with")
+            raise IllegalArgumentException(
+                f"{self.root} is exported {which}: go on {other} by_date (--by-date), or export to another directory"
+            )
 
     def _carry_through(self, manifest: dict[str, Any]) -> None:
         """Rename what the manifest counts; what is renamed already is passed over."""

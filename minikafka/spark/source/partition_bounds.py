@@ -126,7 +126,7 @@ class Bounds:
         """The offsets of a checkpoint file, None where there is none."""
         if file not in self._checkpoints:
             try:
-                self._checkpoints[file] = _read_checkpoint(storage, file)
+                self._checkpoints[file] = noted_offsets(storage, file)
             except DAMAGE as error:
                 self._checkpoints[file] = {}
                 self.damages.append(Damage.of(file, 0, error))
@@ -205,7 +205,8 @@ def _offset_before(segment: DiskSegment, timestamp: int) -> int:
     return int(offsets[slot]) if slot >= 0 else segment.base_offset
 
 
-def _read_checkpoint(storage: Storage, file: str) -> dict[TopicPartition, int] | None:
+def noted_offsets(storage: Storage, file: str) -> dict[TopicPartition, int] | None:
+    """What a checkpoint file says, None where there is none. Raises what `OffsetCheckpointFile.read` does, OSError."""
     try:
         with storage.on_disk(file) as path:
             return OffsetCheckpointFile(path).read()

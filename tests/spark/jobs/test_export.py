@@ -17,7 +17,7 @@ from minikafka.common.errors import IllegalArgumentException, KafkaException, Ka
 from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
-from minikafka.spark.jobs.export import _Part, _parts, _summed_up, export
+from minikafka.spark.jobs.export import EXPORTED, _Part, _parts, _summed_up, export
 from minikafka.spark.jobs.export_directory import MANIFEST, ExportDirectory, Reached
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.damage import Mode
@@ -36,7 +36,7 @@ def drawn(tmp_path_factory) -> DrawnLog:
 def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
     """What the workers of a run do, in one task, up to the commit."""
     directory = ExportDirectory(str(to))
-    begun = directory.begin(run, US, None)
+    begun = directory.begin(run, US, None, by_date=by_date)
     reached = {
         TopicPartition(topic, int(number)): Reached(*each)
         for topic, partitions in begun["reached"].items()
@@ -259,6 +259,54 @@ def test_an_export_of_an_earlier_minikafka_goes_on(tmp_path):
     assert offsets(to) == list(range(50))
 
 
+@pytest.mark.parametrize("by_date", [False, True])
+def test_files_by_date_and_others_do_not_mix(drawn, tmp_path, by_date):
+    run(drawn, tmp_path, "one", by_date=by_date)
+    told = (
+        f"^{tmp_path} is exported {'by date: go on with' if by_date else 'not by date: go on without'} by_date [^\n]*$"
+    )
+    with pytest.raises(IllegalArgumentException, match=told):
+        run(drawn, tmp_path, "two", by_date=not by_date)
+    assert not (tmp_path / "_running.json").exists()
+    run(drawn, tmp_path, "three", by_date=by_date)
+
+
+def test_a_topic_with_the_longest_name_is_exported(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    run(overwritten(log_dir, b"v", 3, topic="t" * 249), to, "one", by_date=True)
+    assert offsets(to) == [0, 1, 2]
+
+
+def test_a_run_that_would_pass_over_records_for_ever_is_refused(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    log = overwritten(log_dir, b"v", 50)
+    run(log, to, "one", endingOffsets='{"t": {"0": 20}}')
+    told = "^t-0 is exported up to offset 20, and this run begins at 30: what lies between would never be [^\n]*$"
+    for noted in ("", "0\n1\nt 0 25\n"):
+        (log_dir / "log-start-offset-checkpoint").write_text(noted or "0\n0\n")
+        with pytest.raises(IllegalArgumentException, match=told):
+            run(log, to, "two", startingOffsets='{"t": {"0": 30}}')
+        ExportDirectory(str(to)).abandon("two")
+    ((*_, missed, warning),) = run(log, to, "three")
+    assert (missed, warning) == (5, "offsets 20 to 24 were deleted before they were exported")
+    assert offsets(to) == [*range(20), *range(25, 50)]
+
+
+def test_with_spark_topics_that_look_like_numbers_stay_apart(spark, tmp_path):
+    for name, count in (("007", 3), ("7", 4)):
+        overwritten(tmp_path / "log-dir", b"v", count, topic=name)
+    for by_date in (False, True):
+        to = str(tmp_path / f"out-{by_date}")
+        export(ranges(spark, [tmp_path / "log-dir"]), to=to, by_date=by_date)
+        table = spark.read.schema(EXPORTED).parquet(to)
+        assert dict(table.groupBy("topic").count().collect()) == {"007": 3, "7": 4}
+        seen = spark.read.parquet(to)
+        assert {field.name: field.dataType for field in seen.schema if field.name not in ("topic", "date")} == {
+            field.name: field.dataType for field in table.schema if field.name not in ("topic", "date")
+        }
+        assert sorted(set(seen.columns) - set(table.columns)) == []
+
+
 def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp_path):
     copies = [
         shutil.copytree(drawn.directory, tmp_path / name / drawn.directory.name) for name in ("broker-1", "broker-2")
@@ -451,7 +499,7 @@ def test_with_spark(spark, drawn, tmp_path):
     table = spark.read.parquet(str(to))
     assert {"topic", "partition", "date", "offset", "headers"} < set(table.columns)
     assert sorted(row.offset for row in table.select("offset").collect()) == [each.offset for each in drawn.records]
-    (answer,) = export(found, to=str(to)).collect()
+    (answer,) = export(found, to=str(to), by_date=True).collect()
     assert (answer.records, answer.files, answer.firstOffset) == (0, 0, None)
     assert exported(to) == expected(drawn)
 
