@@ -245,7 +245,12 @@ def test_paths_name_log_directories_partitions_segments_and_globs(one):
 def test_directories_put_aside_are_no_topics(one, copy):
     for suffix in ("delete", "stray", "future"):
         shutil.copytree(copy, copy.parent / f"drawn-3.{'a' * 32}-{suffix}")
-    assert len(rows(copy.parent)) == len(one.records)
+    staged = copy.parent / f"drawn-3.{'b' * 32}-delete"
+    staged.mkdir()
+    shutil.copytree(copy, staged / copy.name)  # as a write stages it
+    for path in (copy.parent, copy.parent / "drawn-*", copy.parent / "*-3*"):
+        assert len(rows(path)) == len(one.records)
+    assert len(rows(copy.parent / f"drawn-3.{'a' * 32}-delete")) == len(one.records)  # whoever names it wants it
 
 
 @pytest.mark.parametrize("name", ["drawn-03", "drawn-+3"])

@@ -68,10 +68,10 @@ def find_partitions(
 ) -> list[DiskPartition]:
     """The partitions below `paths`: log directories, partitions' directories, segments, or globs of them.
 
-    Of a log directory, directories that are put aside (`-delete`, `-future`, `-stray`) and the cluster's metadata are
-    left out, as a consumer sees neither. `subscription` says which are wanted, None for all; `settings` are those of
-    `storage_of`. A partition that goes away while it is looked at is left out. One that several log directories
-    have, as those of several brokers, is there several times.
+    Of a log directory and of a glob, directories that are put aside (`-delete`, `-future`, `-stray`) are left out, and
+    of a log directory the cluster's metadata, as a consumer sees neither. `subscription` says which are wanted, None
+    for all; `settings` are those of `storage_of`. A partition that goes away while it is looked at is left out. One
+    that several log directories have, as those of several brokers, is there several times.
 
     Raises IllegalArgumentException for a path that is none of these, and for two directories of one partition in the
     same log directory (`topic-0` and `topic-00`), UnknownTopicOrPartitionException for a topic that is named and not
@@ -88,6 +88,7 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
         expanded = storage.expanded(pattern)
         if not expanded:
             raise IllegalArgumentException(f"{pattern} does not exist")
+        expanded = [path for path in expanded if not _is_put_aside(path, pattern)]
         for path in expanded:
             if path.endswith(LOG_FILE_SUFFIX) and not storage.is_directory(path):
                 _require_segment(path)
@@ -116,6 +117,11 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
             wanted = tuple(each for each in segments if names is None or os.path.basename(each.path) in names)
             partitions.append(DiskPartition(topic_partition, directory, segments, wanted, storage))
     return partitions
+
+
+def _is_put_aside(path: str, pattern: str) -> bool:
+    """Whether a glob has found a directory that is no partition any more, or not yet; by its own name it is read."""
+    return path.endswith(_ASIDE) and os.path.basename(path) != os.path.basename(pattern.rstrip("/"))
 
 
 def _require_segment(path: str) -> None:
