@@ -156,6 +156,9 @@ def _require_options_of(job: Job, source: dict[str, str]) -> None:
         if name.lower() in ("table", "path", "paths"):
             raise click.UsageError(f"--option {name}: the command chooses it")
     SourceOptions.of_batch({**job.reads, **source, "path": "."})
+    for name in source:
+        if job.takes is not None and name.lower() not in job.takes and not name.startswith("fs."):
+            raise click.UsageError(f"--option {name}: {job.name} looks at partitions as a whole, whatever it says")
 
 
 def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str]) -> None:

@@ -19,7 +19,9 @@ class Job(NamedTuple):
     name. `reads`: options of the data source that differ for this job from the source's defaults. `has_mode`: the
     function is also told the source's `mode`. `exit_code` makes one of the answer, None for 0; a command that has it
     ends with 2 when it fails, others with 1. `has_unread`: rows without a `fate` tell of what could not be read.
-    `of_nothing`: the name of a function beside the job's, which is given its tables and says what no rows mean.
+    `takes`: the options of the data source that mean something to the job, in lower case, beside those of its storage;
+    None for all. `of_nothing`: the name of a function beside the job's, which is given its tables and says what no
+    rows mean.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Job(NamedTuple):
     has_mode: bool = True
     exit_code: "Callable[[pa.Table], int] | None" = None
     has_unread: bool = False
+    takes: frozenset[str] | None = None
     of_nothing: str | None = None
 
     @property
@@ -187,6 +190,7 @@ _JOBS = (
         has_mode=False,
         exit_code=_of_findings,
         has_unread=True,
+        takes=frozenset({"subscribe", "subscribepattern", "assign", "maxbytespertask", "minpartitions"}),
         of_nothing="how_many_are_sound",
     ),
 )

@@ -20,12 +20,16 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, StringType
 
+from minikafka.common.errors import KafkaException
 from minikafka.common.file_kind import leads_to_file
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import log_file
 from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
+from minikafka.spark.source.partition_names import partition_of
 from minikafka.spark.source.read_task import neighbours
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage_of import storage_of
+from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.failure import TOLD
 from minikafka.tools.verify.log_dir_verifier import partitions_of
 from minikafka.tools.verify.partition_verifier import base_offsets_of
@@ -51,14 +55,21 @@ class VerifyTask(InputPartition):
 def verify_tasks(options: SourceOptions) -> list[VerifyTask]:
     """The tasks; what cannot be listed is told when its directory is looked at.
 
-    Raises IllegalArgumentException for a scheme or a setting that there is not.
+    Raises IllegalArgumentException for a scheme or a setting that there is not, UnknownTopicOrPartitionException for a
+    topic that is named and not there.
     """
-    settings = options.storage_settings
+    settings, subscription = options.storage_settings, options.subscription
     # Without what is secret in a URI.
     paths = [storage_of(path, settings)[1] if "://" in path else path for path in options.paths]
     pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(paths)]
     sizes = [0] * len(pieces)
-    partitions = [partition for path in paths for partition in _partitions(path, settings)]
+    found = [(partition, _name_of(partition)) for path in paths for partition in _partitions(path, settings)]
+    subscription.require_topics({name.topic for _, name in found if name is not None}, ", ".join(paths))
+    partitions = [
+        partition
+        for partition, name in found
+        if subscription == Subscription() or (name is not None and subscription.includes(name))
+    ]
     for number, partition in enumerate(partitions, len(paths)):
         pieces.append((number, partition, True, None))
         if "://" in partition:
@@ -88,6 +99,14 @@ def _partitions(path: str, settings: Mapping[str, str]) -> list[str]:
     except TOLD:
         return []
     return [directory.named(str(partition)) for partition in found]
+
+
+def _name_of(directory: str) -> TopicPartition | None:
+    """The partition that a directory's name says, None for another name."""
+    try:
+        return partition_of(directory)
+    except KafkaException:
+        return None
 
 
 def _stored_bytes(partition: str, settings: Mapping[str, str]) -> int:

@@ -84,6 +84,14 @@ def test_options_of_the_source_are_checked_as_there(job):
     )
 
 
+@pytest.mark.parametrize("option", ["startingTimestamp=5", "bounds=log_end", "mode=PERMISSIVE"])
+def test_verify_takes_no_option_that_it_would_ignore(option):
+    told = refused("verify", str(GOLDEN), "--option", option, code=2)
+    assert told.endswith(
+        f"--option {option.partition('=')[0]}: verify looks at partitions as a whole, whatever it says"
+    )
+
+
 def test_a_topic_that_is_not_there():
     told = refused("profile", str(GOLDEN), "--option", "subscribe=mixd")
     assert told.startswith("UnknownTopicOrPartitionException: There is no topic mixd") and told.endswith("is mixed")

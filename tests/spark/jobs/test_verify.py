@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
+from minikafka.common.errors import UnknownTopicOrPartitionException
 from minikafka.spark.jobs.byte_ranges import table
 from minikafka.spark.jobs.verify import _findings, _notes, _Settings, verify
 from minikafka.spark.source.data_source import KafkaLogDataSource
@@ -53,6 +54,23 @@ def found_by_the_job(*directories: Path | str, **options) -> tuple[list[tuple], 
 def test_sound_directories():
     for directory in (GOLDEN / "kafka-4.3.0", GOLDEN / "kafka-4.3.0" / "mixed-0"):
         assert found_by_the_job(directory) == found_by_the_tool(directory) == ([], [])
+
+
+def test_partitions_are_chosen_as_for_a_query(tmp_path):
+    for name in ("mixed-0", "mixed-1", "other-0"):
+        shutil.copytree(GOLDEN / "kafka-4.3.0" / "mixed-0", tmp_path / name)
+        (tmp_path / name / "no-file-of-kafkas").touch()
+
+    def asked(**options) -> set[str]:
+        findings, unread = found_by_the_job(tmp_path, **options)
+        assert not unread
+        return {Path(finding[0]).parent.name for finding in findings}
+
+    assert asked() == {"mixed-0", "mixed-1", "other-0"}
+    assert asked(subscribe="mixed") == asked(subscribePattern="^m") == {"mixed-0", "mixed-1"}
+    assert asked(assign='{"mixed": [1]}') == {"mixed-1"}
+    with pytest.raises(UnknownTopicOrPartitionException, match="no topic mixd in .*; the nearest is mixed"):
+        asked(subscribe="mixd")
 
 
 def test_two_directories_of_one_partition(tmp_path):
