@@ -176,6 +176,7 @@ _JOBS = (
         "Compare two brokers' copies of partitions below their high watermarks: name both log directories.",
         "minikafka.spark.jobs.replicas",
         tables=("ranges", "partitions"),
+        reads={"failOnDataLoss": "false"},
         has_mode=False,
     ),
     Job(

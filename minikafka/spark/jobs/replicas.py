@@ -72,7 +72,8 @@ def replicas(ranges: "DataFrame", partitions: "DataFrame", *, block: int = BLOCK
     equal; `different`; `damaged`: one of both cannot be read there; `alone`: there is only one copy.
 
     `ranges` and `partitions` are tables of the data source with the same paths and options; `block`: how many offsets
-    are compared at a time. A segment that cannot even be opened ends the query, in mode FAILFAST. A record is equal
+    are compared at a time. A segment that cannot even be opened ends the query, in mode FAILFAST; so does a copy that
+    has lost records below its high watermark, unless `failOnDataLoss` is false, as for the command. A record is equal
     with its offset, timestamp, key, value and headers, its leader epoch, and its producer's id, epoch and sequence.
     """
     from pyspark.sql import Window

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyspark.errors import AnalysisException
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
@@ -53,7 +54,7 @@ def written(log_dir: Path, segment_bytes: int, high_watermark: int = 400) -> Pat
 
 def compared(spark, log_dirs: list[Path], block: int = 64, **options) -> list[dict]:
     paths = [*map(str, log_dirs)]
-    options = {"maxBytesPerTask": 3000, **options}
+    options = {"maxBytesPerTask": 3000, "failOnDataLoss": False, **options}
     return [row.asDict() for row in replicas(
         ranges(spark, paths, **options), partitions(spark, paths, **options), block=block
     ).collect()]  # fmt: skip
@@ -86,6 +87,8 @@ def test_only_what_both_have_below_their_high_watermarks(spark, brokers, tmp_pat
     OffsetCheckpointFile(brokers[1] / "log-start-offset-checkpoint").write({PARTITION: 41})
     (row,) = compared(spark, brokers)
     assert (row["start"], row["end"], row["verdict"]) == (41, 333, "equal")
+    with pytest.raises(AnalysisException, match="records are lost"):
+        compared(spark, brokers, failOnDataLoss=True)
 
 
 @pytest.mark.parametrize("field", ["value", "epoch"])
