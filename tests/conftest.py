@@ -145,7 +145,9 @@ def kafka(kafka_jvms):
 @pytest.fixture(scope="session")
 def answer_files(pytestconfig):
     """The files of Kafka's answers; see `tests.kafka_answers`."""
-    files = AnswerFiles(pytestconfig.getoption("--ask-kafka"), pytestconfig.getoption("--write-answers"))
+    chosen = pytestconfig.getoption("keyword") or any("::" in argument for argument in pytestconfig.args)
+    writes = pytestconfig.getoption("--write-answers")
+    files = AnswerFiles(pytestconfig.getoption("--ask-kafka"), writes, bool(chosen))
     yield files
     if files.writes:
         files.write()

@@ -98,12 +98,13 @@ class Answers:
 
 
 class AnswerFiles:
-    """All files of answers, and which tests ask Kafka itself."""
+    """All files of answers, and which tests ask Kafka itself. `chosen`: some tests of a module may not be run."""
 
-    def __init__(self, ask_kafka: str, writes: bool):
+    def __init__(self, ask_kafka: str, writes: bool, chosen: bool = False):
         self.part = int(ask_kafka) if ask_kafka.isdigit() else None
         self.all = ask_kafka == "all" or writes
         self.writes = writes
+        self._chosen = chosen
         self._read: dict[Path, dict] = {}
         self._written: dict[Path, dict] = {}
 
@@ -129,8 +130,12 @@ class AnswerFiles:
             self._written.setdefault(path, {})[case] = answers
 
     def write(self) -> None:
-        """Write the file of each module whose tests have been run: whole, so that what nobody asks any more goes."""
-        for path, cases in self._written.items():
+        """Write the file of each module whose tests have been run.
+
+        Of `chosen` tests the others' answers stay; else what nobody asks any more goes.
+        """
+        for path, written in self._written.items():
+            cases = {**self._read[path]["cases"], **written} if self._chosen else written
             stored = {case: json.dumps(cases[case], separators=(",", ":")) for case in sorted(cases)}
             lines = ",\n".join(f"{json.dumps(case)}: {answers}" for case, answers in stored.items())
             path.parent.mkdir(parents=True, exist_ok=True)

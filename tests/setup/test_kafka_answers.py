@@ -14,8 +14,8 @@ def ask(tmp_path, monkeypatch):
     """`ask(who, *questions)` is one run of a test: its answers to the questions, of which Kafka makes upper case."""
     monkeypatch.setattr(kafka_answers, "SAID", tmp_path / "said")
 
-    def ask(who, *questions, jvm=str.upper, case="a"):
-        files = AnswerFiles(who, who == "write")
+    def ask(who, *questions, jvm=str.upper, case="a", chosen=False):
+        files = AnswerFiles(who, who == "write", chosen)
         answers = files.answers_of(tmp_path / "test_x.py", case, lambda: jvm)
         said = [answers(lambda kafka, question=question: kafka(question), question) for question in questions]
         files.keep(tmp_path / "test_x.py", case, answers.close())
@@ -32,6 +32,15 @@ def test_what_kafka_answered_is_answered_without_it(ask, tmp_path):
     assert ask("all", "x", "y") == ["X", "Y"]
     stored = json.loads((tmp_path / "said/test_x.json").read_text())
     assert stored["kafka"] == kafka_answers.KAFKA_VERSION and len(stored["cases"]["a"]["questions"]) == 64
+
+
+def test_what_is_written_of_chosen_tests_leaves_the_others_as_they_are(ask):
+    ask("write", "x", case="a")
+    ask("write", "y", case="b", chosen=True)
+    assert (ask("none", "x", case="a"), ask("none", "y", case="b")) == (["X"], ["Y"])
+    ask("write", "y", case="b")
+    with pytest.raises(Failed, match="was not asked yet"):
+        ask("none", "x", case="a")
 
 
 @pytest.mark.parametrize("questions", [("x", "z"), ("z", "y"), ("x",), ("x", "y", "z"), ("y", "x")])
