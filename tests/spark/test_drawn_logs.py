@@ -58,10 +58,14 @@ def demand_the_same(runner: Runner, draw: random.Random) -> None:
         ("log-start-offset-checkpoint", runner.log.log_start_offset),
     ):
         OffsetCheckpointFile(log_dir / name).write({partition: offset})
+    # A log that was truncated inside a gap ends above its last batch until the next one comes: its directory alone
+    # looks as if records were lost.
+    cut_in_a_gap = high_watermark > (batches[-1].next_offset if batches else runner.log.active_segment.base_offset)
+    loss = {"failOnDataLoss": False} if cut_in_a_gap else {}
     for level, option in (("read_uncommitted", ""), ("read_committed", " read_committed=true")):
         seen = runner.apply(parse_operation(f"consume start{option}")).result
         size = draw.choice((100, 1000, 1 << 20))
-        told = [row["offset"] for row in rows(log_dir, isolation__level=level, maxBytesPerTask=size)]
+        told = [row["offset"] for row in rows(log_dir, isolation__level=level, maxBytesPerTask=size, **loss)]
         assert told == expanded(seen), level
 
 

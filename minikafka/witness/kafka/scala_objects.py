@@ -1,10 +1,15 @@
 """Objects of the Scala classes that lie beside this module, in a JVM with Kafka's classes."""
 
+import threading
 from importlib.resources import as_file, files
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
 from minikafka.jvm.scala_compiler import compiled_classes, was_compiled
+
+_loading = threading.Lock()
+_loaded: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # by gateway
 
 SCALA_CLASSES = {"minikafka.KafkaLogState": "storage", "kafka.server.KafkaReplicas": "broker"}
 """Each class, whose last name is that of its file, and the part of Kafka's jars that it is compiled with."""
@@ -29,8 +34,15 @@ def _with_source(class_name: str, do: Any) -> Any:
 
 
 def scala_constructor(kafka: KafkaJvm, class_name: str) -> Any:
-    """The constructor of a class of `SCALA_CLASSES`, compiled first, if need be, and loaded once for a JVM."""
-    return kafka.made_once(class_name, lambda: _constructor(kafka, class_name))
+    """The constructor of a class of `SCALA_CLASSES`, compiled first, if need be, and loaded once for a JVM.
+
+    Other threads, and other `KafkaJvm`s on the same JVM, wait for it: a class that is loaded twice is two.
+    """
+    with _loading:
+        loaded = _loaded.setdefault(kafka.gateway, {})
+        if class_name not in loaded:
+            loaded[class_name] = _constructor(kafka, class_name)
+        return loaded[class_name]
 
 
 def _constructor(kafka: KafkaJvm, class_name: str) -> Any:
