@@ -97,10 +97,10 @@ def _in_words(told):
 
 def _state_of(one) -> dict:
     """What `OneLogManager.state` gives: each log by its directory, which may be there twice, and the tasks."""
-    state: dict = {"tasks": [each for each in one.state() if isinstance(each, str)]}
-    for number, each in enumerate(each for each in one.state() if not isinstance(each, str)):
-        state[f"{number} {each[0]}"] = list(each[1:])
-    return state
+    observed = one.state()
+    logs = [each for each in observed if not isinstance(each, str)]
+    by_directory = {f"{number} {directory}": told for number, (directory, *told) in enumerate(logs)}
+    return {"tasks": [each for each in observed if isinstance(each, str)], **by_directory}
 
 
 def _contents_of(one) -> str:

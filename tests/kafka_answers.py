@@ -97,6 +97,11 @@ class Answers:
         return {"questions": self._hash.hexdigest(), "answers": self._answers} if self._answers else None
 
 
+def _file_of(module: Path) -> Path:
+    """Where the answers for a module of tests are."""
+    return SAID / module.relative_to(SAID.parent).with_suffix(".json")
+
+
 class AnswerFiles:
     """All files of answers, and which tests ask Kafka itself. `chosen`: some tests of a module may not be run."""
 
@@ -114,7 +119,7 @@ class AnswerFiles:
 
     def answers_of(self, module: Path, case: str, kafka: Callable[[], Any]) -> Answers:
         """The answers for `case` of a module of tests."""
-        path = SAID / module.relative_to(SAID.parent).with_suffix(".json")
+        path = _file_of(module)
         if path not in self._read:
             self._read[path] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"cases": {}}
         stored = self._read[path]
@@ -126,8 +131,7 @@ class AnswerFiles:
     def keep(self, module: Path, case: str, answers: dict | None) -> None:
         """Take the answers for `case` into the file that `write` writes."""
         if answers is not None:
-            path = SAID / module.relative_to(SAID.parent).with_suffix(".json")
-            self._written.setdefault(path, {})[case] = answers
+            self._written.setdefault(_file_of(module), {})[case] = answers
 
     def write(self) -> None:
         """Write the file of each module whose tests have been run.
