@@ -5,7 +5,6 @@ import logging
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,7 @@ from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from tests.answered_logs import AnsweredLogs
 from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import PARTS, AnswerFiles
-from tests.two_logs import TwoLogs
-
-SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
+from tests.two_logs import SMALL, TwoLogs, pairs
 
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
@@ -207,20 +204,11 @@ def two_live_logs(kafka):
 
 
 def _two_logs(kind, kafka):
-    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
-    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    made = []
-
-    def make(name: str = "topic-0", **config) -> TwoLogs:
+    def make(directory: Path, name: str = "topic-0", **config) -> TwoLogs:
         settings = {key.replace("__", "."): value for key, value in config.items()}
-        logs = kind(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
-        made.append(logs)
-        return logs
+        return kind(kafka, directory, {**SMALL, **settings}, name)
 
-    yield make
-    for logs in made:
-        logs.kill()
-    shutil.rmtree(directory)
+    yield from pairs(make)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,11 @@
 
 import re
 import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from minikafka.common.time import ManualTime
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
@@ -15,6 +18,9 @@ from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation
 
+SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
+"""Settings with which a few small batches fill a segment."""
+
 _NOT_KAFKAS_WORDS = re.compile(
     r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "
     r"|Failed to decompress record stream|Error checking for remaining bytes|$"
@@ -25,6 +31,22 @@ or no message.
 
 _JAVAS_NAMES = {"IsADirectoryError": "FileSystemException"}
 """Errors of the operating system that leave both logs as they are: their names and messages in Java."""
+
+
+def pairs(make: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """For a fixture: gives `make` without its first argument, a directory. In the end each pair is killed and gone."""
+    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
+    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    made: list[Any] = []
+
+    def make_one(*arguments: Any, **settings: Any) -> Any:
+        made.append(make(directory / str(len(made)), *arguments, **settings))
+        return made[-1]
+
+    yield make_one
+    for pair in made:
+        pair.kill()
+    shutil.rmtree(directory)
 
 
 class TwoLogs:

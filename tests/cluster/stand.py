@@ -25,11 +25,11 @@ from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
+from tests.two_logs import SMALL
 
 NOW = 1_700_000_000_000
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"
 TP = TopicPartition("topic", 0)
-SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 
 
 class Brokers:

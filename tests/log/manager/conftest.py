@@ -1,15 +1,12 @@
 """A pair of log managers, one minikafka's and one Kafka's."""
 
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.answered_logs import AnsweredManagers
 from tests.two_log_managers import TwoLogManagers
-
-SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
+from tests.two_logs import SMALL, pairs
 
 
 @pytest.fixture
@@ -29,19 +26,10 @@ def two_live_managers(kafka):
 
 
 def _two_managers(kind, kafka):
-    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
-    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    made = []
+    def make(directory: Path, *names: str, config=None, **settings) -> TwoLogManagers:
+        return kind(kafka, directory, names or ("a",), {**SMALL, **(config or {})}, **settings)
 
-    def make(*names: str, config=None, **settings) -> TwoLogManagers:
-        pair = kind(kafka, directory / str(len(made)), names or ("a",), {**SMALL, **(config or {})}, **settings)
-        made.append(pair)
-        return pair
-
-    yield make
-    for pair in made:
-        pair.kill()
-    shutil.rmtree(directory)
+    yield from pairs(make)
 
 
 @pytest.fixture(autouse=True, scope="module")

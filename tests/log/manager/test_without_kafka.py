@@ -31,8 +31,8 @@ from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log_dir.one_log_manager import OneLogManager
+from tests.two_logs import SMALL
 
-SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 P = [TopicPartition("topic", number) for number in range(4)]
 IDS = ["PpIMd8oaSBmIYZ7G-q3OmQ", "QpIMd8oaSBmIYZ7G-q3OmQ"]
 
