@@ -1,12 +1,11 @@
 """Two logs, or log managers, to which the same is done, of which Kafka's may be known by its answers alone."""
 
-import hashlib
 from dataclasses import asdict
 from pathlib import Path
 
 from minikafka.witness.directory_diff import NOT_DETERMINED, FilesOf
 from minikafka.witness.observation import Observation
-from tests.kafka_answers import Answers, plain
+from tests.kafka_answers import Answers, digest, plain
 from tests.two_log_managers import TwoLogManagers
 from tests.two_logs import TwoLogs
 
@@ -105,20 +104,16 @@ def _state_of(one) -> dict:
 
 def _contents_of(one) -> str:
     """One digest for all files and directories: their names alone would make files of answers long."""
-    return _digest(repr(sorted(one.files().items())).encode())
+    return digest(repr(sorted(one.files().items())).encode())
 
 
 def _digests(directory: Path) -> dict[str, str]:
     """Size and SHA-256, in short, of each file below a directory whose content follows from what was done."""
     return {
-        name: _digest(content)
+        name: digest(content)
         for name, content in sorted(FilesOf(directory).items())
         if Path(name).name not in NOT_DETERMINED
     }
-
-
-def _digest(content: bytes | None) -> str:
-    return "directory" if content is None else f"{len(content)} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _tuple(value):

@@ -38,7 +38,6 @@ Anybody can read them without Kafka, and minikafka replays them in a second (`te
 Kafka anew.
 """
 
-import hashlib
 import re
 import tempfile
 from pathlib import Path
@@ -48,6 +47,7 @@ from minikafka.witness.log.operations import parse_operation
 from minikafka.witness.log.run import Runner
 from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation, show
+from tests.kafka_answers import digest
 
 HERE = Path(__file__).parent
 SCRIPTS = sorted(path.stem for path in HERE.glob("*.txt"))
@@ -136,7 +136,7 @@ def _state(o: Observation) -> tuple[str, ...]:
 def files(directory: Path) -> list[str]:
     """Name, size and the beginning of the SHA-256 of each file."""
     contents = {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
-    return [f"{name} {len(data)} {hashlib.sha256(data).hexdigest()[:12]}" for name, data in contents.items()]
+    return [f"{name} {digest(data)}" for name, data in contents.items()]
 
 
 def change_file(directory: Path, kind: str, name: str, *rest: str) -> None:
