@@ -4,10 +4,14 @@ notebook.
 
 import ast
 import re
+from collections import defaultdict
+from pathlib import Path
+from types import CodeType
 
 import nbformat
 import pytest
 
+import minikafka
 from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
@@ -15,6 +19,7 @@ from minikafka.lab.exercises.prediction import known_beliefs, predict
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.stepper.kafka_lines import kafka_line
+from minikafka.lab.stepper.steps import method_of
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
 from minikafka.lessons.log_directory import shop_night
@@ -23,6 +28,9 @@ PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
     "## 5. Three witnesses", "## 6. Exercises", "## 7. Honesty box",
 ]  # fmt: skip
+PACKAGE = Path(minikafka.__file__).parent
+WALKED = re.compile(r"^ *(?:\d+\. +)?([A-Za-z_][\w.]*) (\d+\w?)\. (.*)$", re.MULTILINE)
+"""A step in the words of a stored walk: function, number, then its text and, in brackets, what it did."""
 CHECKS = re.compile(r"^(\w+)\.check\((\w+)\)$", re.MULTILINE)
 TEXTS = texts()
 LESSONS = [folder.text for folder in lesson_folders()]
@@ -298,3 +306,39 @@ def test_no_answer_stands_above_its_question(text):
                 f"{call.id}: {answer} stands above the question"
             )
             above = ""
+
+
+def functions_in(code):
+    """The functions compiled in `code`, at any depth."""
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from functions_in(part)
+
+
+def walked_steps():
+    """Of each function that stored outputs walk through, what they say: {name: {(step, text and what it did)}}."""
+    said = defaultdict(set)
+    for text in WALKS:
+        for cell in code(notebook(text).cells):
+            for output in cell.outputs:
+                for name, number, sentence in WALKED.findall(output.get("data", {}).get("text/plain", "")):
+                    said[name].add((number, sentence))
+    return said
+
+
+def test_stored_walks_go_through_the_code_as_it_is_now():
+    walked, steps = walked_steps(), defaultdict(set)
+    heads = re.compile(rf"^ *def ({'|'.join({name.rpartition('.')[2] for name in walked})})\(", re.MULTILINE)
+    for path in PACKAGE.rglob("*.py"):
+        if heads.search(source := path.read_text()):
+            for function in functions_in(compile(source, str(path), "exec")):
+                method = method_of(function) if function.co_qualname in walked else None
+                steps[function.co_qualname] |= {(step.number, step.text) for step in method.steps} if method else set()
+    stale = [
+        (name, number, line)
+        for name, said in walked.items()
+        for number, line in sorted(said)
+        if not any(number == now and f"{line} [".startswith(f"{text} [") for now, text in steps[name])
+    ]
+    assert len(walked) > 50 and not stale, "make notebooks builds these lessons anew"
