@@ -88,9 +88,9 @@ def export(
 
     Raises KafkaException when another export is at work, or lost its directory to another, for a topic that is another
     one than the exported, and for a directory that no export leaves; IllegalArgumentException when `to` is a URI, for a
-    run cannot become visible at once in an object store, when `ranges` has several copies of a partition or begins
-    behind records that are not exported yet, and when the exported files are by date and these are not, or the other
-    way round; OSError.
+    run cannot become visible at once in an object store, when `ranges` has several copies of a partition, begins
+    behind records that are not exported yet or before the offset at which the first run began, and when the exported
+    files are by date and these are not, or the other way round; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
@@ -188,10 +188,6 @@ def _summed_up(
         ]
         known = before.get(topic_partition)
         seen = [part for part in parts if part.staged is None]
-        last = max(written, key=lambda part: part.last, default=None)
-        if last is not None:
-            topic_id = next((part.topicId for part in seen if part.topicId is not None), None)
-            reached[topic_partition] = Reached(last.last + 1, last.lastEpoch, topic_id, last.lastBatch)
         copies = sorted({part.directory for part in seen if part.directory is not None})
         if len(copies) > 1:
             raise IllegalArgumentException(
@@ -211,6 +207,18 @@ def _summed_up(
                 f"{topic_partition} is exported up to offset {known.next_offset}, and this run begins at {start}: what "
                 "lies between would never be exported, so let it begin at the earliest offset"
             )
+        start = max(start, log_start)
+        if known is not None and known.start_offset is not None and start < known.start_offset:
+            raise IllegalArgumentException(
+                f"{topic_partition} is exported from offset {known.start_offset} on, and this run begins at {start}: "
+                f"what lies before {known.start_offset} would never be exported, so let it begin there, or export to "
+                "another directory"
+            )
+        last = max(written, key=lambda part: part.last, default=None)
+        if last is not None:
+            topic_id = next((part.topicId for part in seen if part.topicId is not None), None)
+            began = start if known is None else known.start_offset
+            reached[topic_partition] = Reached(last.last + 1, last.lastEpoch, topic_id, last.lastBatch, began)
         next_offset = reached.get(topic_partition, known or Reached(min(part.start for part in seen), -1)).next_offset
         answer.append((
             *topic_partition, sum(part.records for part in written), len(written), sum(part.size for part in written),

@@ -54,7 +54,8 @@ _LOCK = "_lock"
 _STAGING = "_staging-"
 _VERSION = 1
 _RUN = r"[0-9A-Za-z-]+"
-_STAGED_FILE = re.compile(rf"{_STAGING}({_RUN})/[^/\0]+")
+_STAGED_NAME = re.compile(r"[0-9a-f]{32}\.parquet")
+_STAGED_FILE = re.compile(rf"{_STAGING}({_RUN})/{_STAGED_NAME.pattern}")
 _FILE = re.compile(r"topic=[^/\0]+/partition=[0-9]+(/date=[^/\0]+)?/[^/\0]+\.parquet", re.ASCII)
 
 
@@ -77,14 +78,15 @@ class ExportedFile(NamedTuple):
 class Reached(NamedTuple):
     """How far a partition is exported: up to `next_offset` (exclusive), whose last record has this leader epoch.
 
-    `topic_id`, `last_batch`: what tells the topic from another one, `last_batch` as `LastBatch`; None for not known,
-    as where an earlier minikafka wrote the manifest.
+    `topic_id`, `last_batch`: what tells the topic from another one, `last_batch` as `LastBatch`. `start_offset`: where
+    the first run began (inclusive). None for not known, as where an earlier minikafka wrote the manifest.
     """
 
     next_offset: int
     leader_epoch: int
     topic_id: str | None = None
     last_batch: list[int] | None = None
+    start_offset: int | None = None
 
 
 class ExportDirectory:
@@ -186,6 +188,8 @@ class ExportDirectory:
         for directory in self._staged_directories():
             for file in sorted(directory.iterdir()):
                 refuse_other_than_file(file)
+                if _STAGED_NAME.fullmatch(file.name) is None:
+                    raise KafkaStorageException(f"{file} is none of the files that an export stages: move it away")
         sizes = {each["path"]: each["size"] for each in manifest["files"]}
         for staged, path in manifest["pending"]:
             source, target = self.root / staged, self.root / path
@@ -278,6 +282,8 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
                 require_types((reached.topic_id, str))
             if reached.last_batch is not None:
                 require_types(*((each, int) for each in LastBatch(*reached.last_batch)))
+            if reached.start_offset is not None:
+                require_types((reached.start_offset, int))
     return manifest
 
 

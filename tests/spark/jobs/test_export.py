@@ -26,6 +26,8 @@ from tests.spark.rows import rows
 from tests.spark.sink.writing import row, write
 
 US = ("host", 1, "then")
+STAGED = f"{1:032x}.parquet"
+"""A name such as tasks give to what they stage."""
 
 
 @pytest.fixture(scope="module")
@@ -292,6 +294,19 @@ def test_a_run_that_would_pass_over_records_for_ever_is_refused(tmp_path):
     assert offsets(to) == [*range(20), *range(25, 50)]
 
 
+def test_a_run_that_asks_for_records_from_before_the_first_run_is_refused(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    log = overwritten(log_dir, b"v", 50)
+    run(log, to, "one", startingOffsets='{"t": {"0": 20}}', endingOffsets='{"t": {"0": 30}}')
+    told = "^t-0 is exported from offset 20 on, and this run begins at 0: what lies before 20 would never be [^\n]*$"
+    with pytest.raises(IllegalArgumentException, match=told):
+        run(log, to, "two")
+    ExportDirectory(str(to)).abandon("two")
+    (log_dir / "log-start-offset-checkpoint").write_text("0\n1\nt 0 25\n")
+    run(log, to, "three")
+    assert offsets(to) == [*range(20, 50)]
+
+
 def test_with_spark_topics_that_look_like_numbers_stay_apart(spark, tmp_path):
     for name, count in (("007", 3), ("7", 4)):
         overwritten(tmp_path / "log-dir", b"v", count, topic=name)
@@ -359,8 +374,8 @@ def staged_again(to: Path) -> str:
     """The committed file is staged, as if the run's driver had died before the rename; returns its name there."""
     path = ExportDirectory(str(to)).manifest()["files"][-1]["path"]
     (to / "_staging-one").mkdir()
-    (to / path).rename(to / "_staging-one/f.parquet")
-    pending(to, "_staging-one/f.parquet")
+    (to / path).rename(to / f"_staging-one/{STAGED}")
+    pending(to, f"_staging-one/{STAGED}")
     return path
 
 
@@ -375,8 +390,8 @@ def behind_a_link(to: Path, where: int) -> None:
 
 def no_file_staged(to: Path) -> None:
     path = to / staged_again(to)
-    (to / "_staging-one/f.parquet").rename(path.with_name("mine"))
-    os.mkfifo(to / "_staging-one/f.parquet")
+    (to / f"_staging-one/{STAGED}").rename(path.with_name("mine"))
+    os.mkfifo(to / f"_staging-one/{STAGED}")
 
 
 def taken_place(to: Path) -> None:
@@ -386,7 +401,7 @@ def taken_place(to: Path) -> None:
 def other_in_its_place(to: Path) -> None:
     """As after a kill behind the rename, and then somebody put another file there."""
     path = to / staged_again(to)
-    (to / "_staging-one/f.parquet").unlink()
+    (to / f"_staging-one/{STAGED}").unlink()
     path.write_text("mine")
 
 
@@ -400,9 +415,12 @@ OBSTACLES = {
     "pending above": (lambda to: pending(to, "../precious", "../moved"), "none of its files"),
     "pending elsewhere": (lambda to: pending(to, str(to.parent / "precious")), "none of its files"),
     "pending up in the middle": (lambda to: pending(to, "_staging-one/../../precious"), "none of its files"),
-    "pending of no run": (lambda to: pending(to, "_staging-x/f.parquet"), "cannot become"),
-    "pending to no file": (lambda to: pending(to, "_staging-one/f", "topic=t/partition=0/f.parquet"), "cannot become"),
-    "pending is gone": (lambda to: (to / staged_again(to), (to / "_staging-one/f.parquet").unlink()), "is gone"),
+    "pending of no run": (lambda to: pending(to, f"_staging-x/{STAGED}"), "cannot become"),
+    "pending to no file": (
+        lambda to: pending(to, f"_staging-one/{STAGED}", "topic=t/partition=0/f.parquet"),
+        "cannot become",
+    ),
+    "pending is gone": (lambda to: (to / staged_again(to), (to / f"_staging-one/{STAGED}").unlink()), "is gone"),
     "pending is too much": (lambda to: manifest_of(to, pending=[[1, 2, 3]]), "too many values"),
     "pending is no list": (lambda to: manifest_of(to, pending={}), "is no list"),
     "pending is numbers": (lambda to: manifest_of(to, pending=[[1, 2]]), "other fields"),
@@ -413,8 +431,12 @@ OBSTACLES = {
     "a fifo is staged": (no_file_staged, "is a FIFO"),
     "a place is taken": (taken_place, "goes there"),
     "another file in its place": (other_in_its_place, "has 4 bytes, and is not the file of"),
-    "a cut file is staged": (lambda to: (staged_again(to), os.truncate(to / "_staging-one/f.parquet", 9)), "has 9 by"),
-    "a link is staged": (lambda to: (staged_again(to), linked(to / "_staging-one/f.parquet")), "is a link"),
+    "a cut file is staged": (lambda to: (staged_again(to), os.truncate(to / f"_staging-one/{STAGED}", 9)), "has 9 by"),
+    "a file of somebody else": (
+        lambda to: (staged_again(to), (to / "_staging-one/holiday.jpg").touch()),
+        "holiday.jpg is none of the files",
+    ),
+    "a link is staged": (lambda to: (staged_again(to), linked(to / f"_staging-one/{STAGED}")), "is a link"),
     "another version": (lambda to: manifest_of(to, version=2), "it has version 2"),
     "no object": (lambda to: (to / MANIFEST).write_text("[]"), "other fields"),
     "no fields": (lambda to: (to / MANIFEST).write_text('{"version":1}'), "other fields"),
@@ -482,7 +504,7 @@ def test_a_driver_dies_at_any_effect_of_carrying_through_what_another_left(once_
         shutil.copytree(once_exported, to)
         path = staged_again(to)
         (to / "_staging-dead").mkdir()
-        (to / "_staging-dead/f.parquet").touch()
+        (to / f"_staging-dead/{STAGED}").touch()
         if not driver_dies_at(effect, partial(ExportDirectory(str(to)).begin, "two", US, None)):
             break
         assert "reached" in ExportDirectory(str(to)).begin("three", US, "two")
