@@ -481,18 +481,29 @@ def test_a_search_meets_offsets_beyond_the_largest_as_kafkas_does(kafka, tmp_pat
         pair.reopen(trim=False)
 
 
-def test_a_full_disk_is_an_exception_and_no_signal(offset_index, monkeypatch):
-    """Java's InternalError; a write into a mapping without blocks behind it would end this process with SIGBUS."""
+def test_a_full_disk_is_an_exception_and_no_signal_and_later_entries_are_refused(offset_index, time_index, monkeypatch):
+    """Java's InternalError; a write into a mapping without blocks behind it would end this process with SIGBUS.
+
+    Kafka, with its indexes on a full disk and then on one with room again, gave these positions.
+    """
 
     def no_room(_descriptor, _data, _position):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", no_room)
-    with pytest.raises(InternalError, match=f"No space left on device: {offset_index.file}"):
-        offset_index.append(offset_index.base_offset + 1, 100)
+    add = {
+        offset_index: lambda offset: offset_index.append(offset_index.base_offset + offset, 100),
+        time_index: lambda offset: time_index.maybe_append(1000 + offset, time_index.base_offset + offset),
+    }
+    for index, append in add.items():
+        with pytest.raises(InternalError, match=f"No space left on device: {index.file}"):
+            append(1)
+        assert index.entries == 0
     monkeypatch.undo()
-    offset_index.append(offset_index.base_offset + 1, 100)
-    assert offset_index.entries == 1
+    for index, positions in ((offset_index, (16, 24)), (time_index, (20, 32))):
+        for entries, position in enumerate(positions, 1):
+            with pytest.raises(IllegalStateException, match=f"^{entries} entries but file position .* {position}$"):
+                add[index](entries)
 
 
 def test_each_page_has_its_blocks_before_its_first_entry(tmp_path, monkeypatch):

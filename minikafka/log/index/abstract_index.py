@@ -204,15 +204,19 @@ class AbstractIndex:
             raise IllegalStateException(f"{self.entries} entries but file position in index is {self._position}")
 
     def _put(self, data: bytes) -> None:
-        """Write `data` where the last write ended."""
+        """Write `data` where the last write ended.
+
+        Raises InternalError when the disk has no block for it. The position has moved nevertheless, as Java's has by
+        then, so each later entry is refused: the log's records, whose batch is in the file, must not go on without it.
+        """
         mapping, position = self._mapping(), self._position
         end = position + len(data)
         if end > len(mapping) or isinstance(mapping, bytes):
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
+        self._position = end
         if end > self._room_end:
             self._make_room(position, end)
         file_ops.write_mapped(mapping, position, data, self.file)
-        self._position = end
 
     def _make_room(self, start: int, end: int) -> None:
         """Allocate blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
