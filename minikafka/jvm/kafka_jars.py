@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.jvm.cache import cache_dir
 from minikafka.jvm.java_home import JavaNotFoundError, java_command
 from minikafka.jvm.java_network import BUNDLE_VARIABLES, use_this_machines_network
@@ -58,10 +59,9 @@ def fetch(part: str = "broker") -> list[str]:
     jars = _resolve(COORDINATES[part])
     listed = _list_file(part)
     listed.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=listed.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write("\n".join(jars) + "\n")
-    os.replace(temporary, listed)
+    remove_left_drafts(listed.parent)
+    with draft_of(listed) as draft:
+        draft.write(("\n".join(jars) + "\n").encode())
     return jars
 
 

@@ -4,6 +4,9 @@ import hashlib
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -178,6 +181,40 @@ def test_a_desk_that_an_earlier_version_laid_follows_the_course(course, table):
     for name in ("01-segments.ipynb", "02-high-watermark.ipynb"):
         (course / name).write_text("the next edition")
     assert working_copy.lay_out(course, table) == [table / "01-segments.ipynb"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from minikafka.common import file_ops
+from minikafka.lab.course import working_copy
+{more}
+def die(operation, path):
+    if operation == {operation!r} and path.name == {name!r}:
+        os.kill(os.getpid(), 9)
+with file_ops.observe(die):
+    working_copy.lay_out(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+BEFORE_RENAME = "file_ops.rename = lambda draft, file: file_ops._tell('rename', file)"
+
+
+@pytest.mark.parametrize("name", ["01-segments.ipynb", "0.log", working_copy.LAID_OUT])
+def test_what_a_start_left_that_was_killed_is_removed_by_the_next_and_nothing_else(course, table, name):
+    if name == working_copy.LAID_OUT:
+        working_copy.lay_out(course, table)
+        (course / "01-segments.ipynb").write_text("the next edition")
+    script = KILLED.format(operation="rename", name=name, more=BEFORE_RENAME)
+    killed = subprocess.run([sys.executable, "-c", script, course, table], timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    left = list(table.rglob(".*.tmp"))
+    assert left and all(path.is_file() for path in left)
+    foreign = [table / name for name in ("mine.tmp", ".mine.tmp", f".{'a' * 16}.tmp", ".minikafka-mine.tmp")]
+    for path in foreign:
+        path.write_text("of somebody else")
+    link = table / f".minikafka-{'a' * 16}.tmp"
+    link.symlink_to(foreign[0])
+    working_copy.lay_out(course, table)
+    assert set(table.rglob("*.tmp")) == {*foreign, link}
 
 
 def test_a_deleted_notebook_comes_back(course, table):

@@ -23,10 +23,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minikafka.common.draft_file import remove_left_drafts
 from minikafka.common.errors import IOException
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.blanks import is_blank, is_stub
@@ -55,7 +56,9 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     _make_directory(desk)
     laid = _read_laid(desk)
     copied = []
-    for name, source in {**_named(_files(course), course), **_named(_pictures(course), course.parent)}.items():
+    to_lay = {**_named(_files(course), course), **_named(_pictures(course), course.parent)}
+    _remove_left_drafts(desk, to_lay)
+    for name, source in to_lay.items():
         target = desk / name
         if not _leads_to(target, desk):
             continue
@@ -221,6 +224,13 @@ def _leads_to(target: Path, desk: Path) -> bool:
     """Whether what lies between `desk` and `target` is directories, or still missing: no link leads elsewhere."""
     between = [parent for parent in target.parents if parent.is_relative_to(desk) and parent != desk]
     return not any(parent.is_symlink() or (parent.exists() and not parent.is_dir()) for parent in between)
+
+
+def _remove_left_drafts(desk: Path, names: Iterable[str]) -> None:
+    """Remove what was being written when an earlier start, or a notebook that kept progress, was killed."""
+    for directory in sorted({(desk / name).parent for name in names} | {desk}):
+        if _leads_to(directory / "any", desk) and directory.is_dir():
+            remove_left_drafts(directory)
 
 
 def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None) -> _Laid:

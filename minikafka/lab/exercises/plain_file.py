@@ -5,10 +5,9 @@ nothing is read but a regular file of a sensible size, and nothing is ever writt
 """
 
 import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 
+from minikafka.common.draft_file import draft_of
 from minikafka.common.errors import IOException
 from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
 
@@ -33,13 +32,5 @@ def replace_plain_file(file: Path, content: bytes) -> None:
 
     What had the name goes, and of a link only the link. Raises OSError, for a directory of that name for instance.
     """
-    draft = file.with_name(f".{secrets.token_hex(8)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with open(os.open(draft, flags, 0o666), "wb") as opened:
-            opened.write(content)
-        os.replace(draft, file)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    with draft_of(file) as draft:
+        draft.write(content)

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
+from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.tools.printable import printable
 
@@ -36,17 +36,11 @@ def require_writable(file: Path, *, overwrite: bool) -> None:
 
 def write(answer: pa.Table, file: Path) -> None:
     """Write the rows in the format that the file's name ends with; the file is there whole or not at all."""
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with open(descriptor, "wb") as opened:
-            _WRITERS[file.suffix](answer, opened)
-            opened.flush()
-            os.fsync(descriptor)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, file)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with draft_of(file) as draft:
+        _WRITERS[file.suffix](answer, draft)
+        draft.flush()
+        os.fsync(draft.fileno())
+    remove_left_drafts(file.parent)
 
 
 def print_json(answer: pa.Table) -> None:
@@ -190,9 +184,3 @@ def _write_parquet(answer: pa.Table, file: Any) -> None:
 
 
 _WRITERS = {".json": _write_json, ".csv": _write_csv, ".parquet": _write_parquet}
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -196,6 +196,12 @@ def test_a_file_is_whole_or_not_there(answer, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
+def test_what_is_left_of_a_file_whose_writer_was_killed_goes_with_the_next(answer, tmp_path):
+    (tmp_path / f".minikafka-{'a' * 16}.tmp").write_text("half")
+    write(answer, tmp_path / "x.json")
+    assert os.listdir(tmp_path) == ["x.json"]
+
+
 # ---- with Spark
 
 

@@ -1,0 +1,76 @@
+"""A file's new content while it is written, in a draft beside the file, which then takes the file's name.
+
+Whoever is killed meanwhile leaves the draft. The one who writes holds its lock, and by that each draft is told from
+those of processes that are gone.
+"""
+
+import fcntl
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from minikafka.common import file_ops
+from minikafka.common.file_kind import REGULAR_FILE, kind_of
+
+_NAME = re.compile(r"\.minikafka-[0-9a-f]{16}\.tmp")
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def draft_of(file: Path) -> Iterator[BinaryIO]:
+    """An empty file to write into, which takes the place of `file` at the end of the `with` block, unless that raises.
+
+    A stop in between leaves the old file. What had the name goes, and of a link only the link. Raises OSError, for a
+    directory of that name for instance.
+    """
+    draft, opened = _new_draft(file.parent)
+    try:
+        with opened:
+            yield opened
+            opened.flush()
+            file_ops.rename(draft, file)  # still locked: once it has the file's name, nobody takes it for a draft
+    except BaseException:
+        with suppress(OSError):
+            file_ops.delete_if_exists(draft)
+        raise
+
+
+def remove_left_drafts(directory: Path) -> None:
+    """Remove the drafts in `directory` whose writers are gone, where this process may; all other files stay."""
+    with suppress(OSError):  # a directory that cannot be listed
+        for path in sorted(directory.iterdir()):
+            if _NAME.fullmatch(path.name):
+                with suppress(OSError):  # of somebody else, or of a process that runs
+                    _remove_unlocked(path)
+
+
+def _new_draft(directory: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        draft = directory / f".minikafka-{secrets.token_hex(8)}.tmp"
+        opened = open(os.open(draft, _FLAGS, 0o666), "wb")
+        try:
+            with suppress(OSError):  # where the system cannot lock, nobody can remove it as one of the dead either
+                fcntl.flock(opened, fcntl.LOCK_EX)
+            if os.fstat(opened.fileno()).st_nlink:
+                return draft, opened
+        except BaseException:
+            opened.close()
+            draft.unlink(missing_ok=True)
+            raise
+        opened.close()  # another process has taken it, still without a lock, for one of the dead
+
+
+def _remove_unlocked(draft: Path) -> None:
+    """Raises BlockingIOError while somebody writes it, OSError."""
+    if kind_of(draft) != REGULAR_FILE:
+        return
+    lock = os.open(draft, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file_ops.delete_if_exists(draft)
+    finally:
+        os.close(lock)
