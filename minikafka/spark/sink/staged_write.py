@@ -5,12 +5,14 @@
    looks at these, and a broker that finds one deletes it. In it lies the log, under the name that it will have. (A log
    is opened differently where its own directory is to be deleted.) It is closed and on the device when the task ends.
 3. `commit` makes logs for the partitions without rows, writes the list of all directories into the mark, in one step,
-   moves each log to its place, writes the checkpoints, and removes what is left of other attempts, then the mark.
+   puts the topic's old logs aside, writes the checkpoints, moves each log to its place, and removes what is left of
+   other attempts, then the mark. So no log ever lies where a checkpoint says what another one was: a broker would hide
+   or cut the records below the old log start offset.
 
 `abort`, or the next `begin` after the driver died, removes everything before the mark has the list, and does the rest
 of step 3 after it. Each rename is one step, but all of them are not: after a driver died between two of them, some
-partitions are the new topic's, and the others are not. Nothing of a write whose driver may be alive is touched: its
-process is looked up, by number and start; on another machine it counts as alive.
+partitions are the new topic's, and the others are missing or the old one's. Nothing of a write whose driver may be
+alive is touched: its process is looked up, by number and start; on another machine it counts as alive.
 
 After a driver died in step 3, a broker may start on what is there, and take or delete records. So the mark also says
 what each log was at the commit, those of the topic that was there and the new ones, and the rest of the step is done
@@ -268,19 +270,17 @@ def _carry_through(mark: WriteMark) -> None:
     refuse_obstacles(log_dir, mark.topic)
     _refuse_changes(mark)
     others = [path for path, partition in partition_directories(log_dir) if partition.topic != mark.topic]
-    kept = {mark.final_name(each.partition) for each in mark.committed}
-    if mark.overwrite:
-        for path in _topic_directories(log_dir, mark.topic):
-            if path.name not in kept:
-                _put_aside(mark, path)
-    for each in mark.committed:
-        staged, final = mark.staged_log(each), log_dir / mark.final_name(each.partition)
-        if staged.exists():
-            if final.exists():
-                _put_aside(mark, final)
-            file_ops.rename(staged, final)
+    to_move = {mark.final_name(each.partition): mark.staged_log(each) for each in mark.committed}
+    kept = set(to_move) if mark.overwrite else {path.name for path in _topic_directories(log_dir, mark.topic)}
+    to_move = {name: staged for name, staged in to_move.items() if staged.exists()}
+    for path in _topic_directories(log_dir, mark.topic):
+        if path.name in to_move or path.name not in kept:
+            _put_aside(mark, path)
     file_ops.flush_dir(log_dir)
     _write_checkpoints(mark)
+    for name, staged in to_move.items():
+        file_ops.rename(staged, log_dir / name)
+    file_ops.flush_dir(log_dir)
     clean_shutdown = CleanShutdownFileHandler(log_dir)
     if not others and not clean_shutdown.exists():
         clean_shutdown.write()
@@ -305,7 +305,8 @@ def _refuse_changes(mark: WriteMark) -> None:
     log_starts = log_starts_of(log_dir, mark.topic)
     for name, path in there.items():
         is_other = state_of(path) != moved.get(name, mark.states.get(name))
-        if is_other or log_starts.get(name) not in (None, mark.log_starts.get(name)):
+        noted_then = None if name in moved else mark.log_starts.get(name)  # nothing is, when a log is moved
+        if is_other or log_starts.get(name) not in (None, noted_then):
             or_else = "" if name in moved else "; remove it, and the next write finishes this one"
             raise KafkaStorageException(
                 f"{path} has changed since topic {mark.topic} was written, which was interrupted: remove {mark.file}, "

@@ -1,8 +1,8 @@
 """The partitions of a query, seen while no write moves new ones to their places.
 
-A write of a topic (`minikafka.spark.write_log_dir`) renames its partitions one after the other, and then writes the
-checkpoints. Who looks meanwhile, or after its driver was killed, sees old and new partitions beside each other, and
-bounds of the old ones. So a query waits a moment, and is then refused, in every mode: no byte is damaged, but nobody
+A write of a topic (`minikafka.spark.write_log_dir`) puts the old partitions aside, and then moves the new ones to their
+places, one after the other. Who looks meanwhile, or after its driver was killed, sees a part of the old or of the new
+ones. So a query waits a moment, and is then refused, in every mode: no byte is damaged, but nobody
 can say which rows were meant. The next write into the log directory ends this.
 """
 

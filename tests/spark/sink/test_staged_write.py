@@ -9,10 +9,13 @@ import re
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from minikafka.cli import main
 from minikafka.common import file_ops
 from minikafka.common.errors import (
     IllegalArgumentException,
@@ -42,6 +45,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import shared_directory
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.spark.rows import rows
 from tests.spark.sink.writing import DEAD, NOW, begin, files, killed_in_commit, row, task, write
 
@@ -291,13 +295,18 @@ def test_what_a_topic_took_after_a_driver_died_is_never_replaced(tmp_path, repla
     assert refused > 5
 
 
-def broker_deletes_records(log_dir: Path, before: int) -> None:
-    """A broker starts, deletes the records of t-0 below the offset if it has the partition, and stops cleanly."""
+def log_manager(make, log_dir: Path):
+    """A log manager, made by minikafka's `LogManager` or Kafka's twin of it, for a broker of one log directory."""
     clock = ManualTime(NOW)
-    manager = LogManager(
+    return make(
         [log_dir], config_repository=MapConfigRepository({}), initial_default_config=LogConfig({}),
         scheduler=ManualScheduler(clock), time=clock, cleaner_config=CleanerConfig(num_threads=0),
     )  # fmt: skip
+
+
+def broker_deletes_records(log_dir: Path, before: int) -> None:
+    """A broker starts, deletes the records of t-0 below the offset if it has the partition, and stops cleanly."""
+    manager = log_manager(LogManager, log_dir)
     manager.startup()
     log = manager.get_log(TopicPartition("t", 0))
     if log is not None:
@@ -331,6 +340,71 @@ def test_records_that_a_broker_deleted_meanwhile_stay_deleted_wherever_the_drive
             refused += 1
         assert log_starts(log_dir) == noted
     assert refused > 5
+
+
+def bounds_and_files_after_a_start(make, log_dir: Path) -> dict[str, tuple[int, int, tuple[str, ...]]]:
+    """Of each partition of t: the log start and end offset, and the segments, once a broker has started."""
+    manager = log_manager(make, log_dir)
+    manager.startup()
+    there = {}
+    for partition in range(3):
+        log = manager.get_log(TopicPartition("t", partition))
+        if log is not None:
+            segments = tuple(sorted(path.name for path in log.dir.glob("*.log")))
+            there[f"t-{partition}"] = log.log_start_offset, log.log_end_offset, segments
+    manager.shutdown()
+    return there
+
+
+@pytest.fixture(params=["minikafka", "kafka"])
+def make_log_manager(request):
+    if request.param == "minikafka":
+        return LogManager
+    return partial(KafkaLogManager, request.getfixturevalue("kafka"))
+
+
+@pytest.mark.slow
+def test_what_was_noted_of_a_replaced_log_never_holds_for_the_new_one(tmp_path, make_log_manager):
+    """Wherever the driver died, and whoever reads then without regard to the mark, or after it was removed."""
+    first = (f"{0:020}.log",)
+    old, one_record = (2, 3, first), (0, 1, first)
+    seen = set()
+    for steps in itertools.count():
+        log_dir = tmp_path / str(steps)
+        write(log_dir, [row(b"old")] * 3, *([row(b"old", partition=each)] for each in (1, 2)), partitions=3)
+        broker_deletes_records(log_dir, 2)
+        if not killed_in_commit(log_dir, steps, overwrite=True):
+            break
+        for mark in log_dir.glob(".minikafka-write-*"):
+            mark.unlink()
+        there = {path.name for path in log_dir.glob("t-?")}
+        if there:
+            read = [(f"t-{each['partition']}", each["value"]) for each in rows(log_dir)]
+            assert sorted(name for name, _ in read) == sorted(there)
+            assert {value for _, value in read} <= {b"old", b"new 0", b"new 1"}
+            verified = CliRunner().invoke(main, ["verify", *(str(log_dir / name) for name in there)])
+            assert verified.exit_code == 0, verified.output
+        bounds = bounds_and_files_after_a_start(make_log_manager, log_dir)
+        assert bounds.keys() == there
+        assert all(bounds[name] == one_record for name in there - {"t-0"})
+        seen.add(bounds.get("t-0"))
+    assert seen == {None, old, one_record}
+
+
+@pytest.mark.slow
+def test_records_of_the_new_log_that_were_deleted_up_to_where_the_old_ones_were_stay_deleted(tmp_path):
+    for steps in itertools.count():
+        log_dir = tmp_path / str(steps)
+        write(log_dir, [row(b"old"), row(b"old")])
+        broker_deletes_records(log_dir, 1)
+        if not killed_in_commit(log_dir, steps, overwrite=True):
+            break
+        is_new = (log_dir / "t-0").is_dir() and "t 0" not in log_starts(log_dir)
+        if is_new and list(log_dir.glob(".minikafka-write-*")):
+            broker_deletes_records(log_dir, 1)
+            with pytest.raises(KafkaStorageException, match=CHANGED):
+                begin(log_dir, topic="next")
+            assert "t 0 1" in log_starts(log_dir)
 
 
 @pytest.mark.slow
