@@ -122,7 +122,8 @@ class Log:
        they see the offsets that were in force when they began. (Where only the offset of a mark is known, its position
        is looked up under the lock.)
     5. The steps of an append have a fixed order, see `_append`. An append that is refused late (for a sequence out of
-       order, say) may leave a new leader epoch and a new segment behind, but never a record.
+       order, say) may leave a new leader epoch and a new segment behind, but never a record; except an index for which
+       the disk has no room (InternalError, see `docs/rooms/log.md`).
     6. No other log is open on the directory (`DirectoryLock`) until `close`, `close_handlers` or `delete`. To reopen a
        directory as after a crash, release the log with `close_handlers`, which writes nothing.
 
