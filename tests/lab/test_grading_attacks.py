@@ -328,7 +328,7 @@ def test_no_solution_is_shown_to_the_sandbox():
     """Nor what Python compiles from one, at this moment or while a submission is graded."""
     names = ("*solutions*", "rungs.*", "predictions.*", "quiz.*")
     answers = [path for root in (COURSE, PACKAGE) for name in names for path in root.rglob(name)]
-    assert len(answers) > 5 * len(lesson_folders())
+    assert len(answers) > 4 * len(lesson_folders())
     for path in answers:
         beside = path.parent / "__pycache__" / path.name
         assert all(any(each.is_relative_to(hidden) for hidden in _ANSWERS_LIE_IN) for each in (path, beside)), path
