@@ -5,14 +5,14 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, forty-five minutes to rebuild.
+# **Time:** about forty minutes to read, forty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
-# **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, when a leader packs
-# a batch anew, what is safe after an append, and where each of these stands in Kafka's source.
+# **Afterwards you can decide:** which check refused a producer, what the refusal has changed all the same, when a leader compresses
+# a batch again, and what is safe after an append.
 #
-# What goes wrong without an `append` that does more than write? Take the rest away: the bytes of two batches go to the segment as producers sent them, and
-# every producer numbers the records of each batch from 0.
+# What goes wrong without an `append` that does more than write? Here two batches go to the segment as producers sent them. Every
+# producer numbers the records of each batch from 0.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict
@@ -27,47 +27,30 @@ wake_witnesses()
 SegmentShelf(bare, "As the producers sent them").snap("two batches, the records 0 1 2 and 3 4 5").play()
 
 # %%
-got = bare.active_segment.read(3, 1000)
-
-# %%
 predict(
     "read-offset-3",
-    "Somebody reads on, at offset 3: 'the records 3 4 5', 'the records 0 1 2', or 'nothing'?",
+    "A consumer reads on at offset 3: 'the records 3 4 5', 'the records 0 1 2', or 'nothing'?",
     ___,
-    lambda: "nothing" if got is None else "the records 3 4 5",
+    lambda: "nothing" if bare.active_segment.read(3, 1000) is None else "the records 3 4 5",
 )
 
-# %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
-#
-# (`records(3, 1)` is a batch of three records with values of one byte. The 2 is the last offset of the batch, which a segment is told.)
-
 # %%
-print("offsets in the file:", [record.offset for batch in bare.active_segment.log.batches() for record in batch])
-print("reading at offset 3:", got)
-
-# %% [markdown]
-# Six records are in the file, and at offset 3 there is nothing: the records `3`, `4` and `5` are lost to every reader. The same two
-# batches through the real `append`:
-
-# %%
-from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
-log = fresh_log()
+got, log = bare.active_segment.read(3, 1000), fresh_log()
+print("offsets in the file:", [record.offset for batch in bare.active_segment.log.batches() for record in batch])
+print("reading at offset 3:", got)
 for first in (0, 3):
     log.append_as_leader(records(3, 1, first=first), leader_epoch=0)
-print("offsets in the file:", [record.offset for batch in log.active_segment.log.batches() for record in batch])
+print("with the real append:", [record.offset for batch in log.active_segment.log.batches() for record in batch])
 print("reading at offset 3:", [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch])
 
 # %% [markdown]
-# **To append is to give order:** an offset to each record, an epoch to each leader. The write itself is one line in the middle.
-# (A third order, the place of a batch among those of its producer, has the next lesson to itself.)
-
-# %% [markdown]
+# Without the real `append` no reader finds the records `3`, `4` and `5`. **To append is to give order:** an offset to each record, an epoch to each leader. The write itself is one line in the middle.
+#
+# (`records(3, 1)` is a batch of three records with values of one byte. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 compares them with minikafka.)
+#
 # ## 2. The picture
 
 # %%
@@ -76,12 +59,10 @@ diagram("append")
 # %% [markdown]
 # - **Leader epoch:** the number of a leader's reign. The leader writes it into each batch; followers keep it.
 # - **Origin:** who sends the batch. CLIENT is checked most, COORDINATOR (a group's offsets, a transaction's markers) less, REPLICATION
-#   (a follower's fetch) least. RAFT_LEADER, the fourth, is for the metadata log alone.
-# - **Magic:** the version of the batch format. It is 2 in all that today's producers send; 0 and 1 are found in old logs.
+#   (a follower's fetch) least. RAFT_LEADER is for the metadata log alone.
+# - **Magic:** the version of the batch format. Today's producers send 2; old logs may hold 0 and 1.
 # - **Codec:** how the records of a batch are compressed: none, gzip, snappy, lz4 or zstd.
-# - **Recovery point:** below it everything is known to be on the device. What lies above may still be in the system's memory.
-#
-# Step 9 asks about producers; the next lesson is about it.
+# - **Recovery point:** below it everything is known to be on the device.
 #
 # ## 3. The rules
 #
@@ -91,8 +72,7 @@ diagram("append")
 # 4. A leader that keeps the codec keeps the records' bytes: it writes into the header alone.
 # 5. The recovery point is never above LEO.
 #
-# Each is checked here on a leader; a follower's gap comes in part 4. (`sent` makes a batch as it comes over the network: `3x1` are three records
-# with values of one byte, and `damage=crc` flips a bit. The header has 61 bytes.)
+# (`sent("3x1")` is a batch of three records of one byte, as it comes over the network; `damage=crc` flips a bit. The header has 61 bytes.)
 
 # %%
 log, batch = fresh_log(), sent("3x1")
@@ -110,8 +90,7 @@ print("rule 5:", log.recovery_point <= log.log_end_offset)
 #
 # ### On a leader
 #
-# A leader of epoch 0 has ten records, all of them replicated. It leads for a second time, in epoch 1, and gets a batch of three.
-# (`twin` is a log with the same past. The prediction tries the append on it, so that the walk below begins where the question stands.)
+# A leader of epoch 0 has ten records, all replicated. It leads again, in epoch 1, and gets a batch of three. (`twin` is an equal log. The prediction runs on it, so the walk starts from the same state.)
 
 # %%
 leader, twin = fresh_log(name="leader-0"), fresh_log(name="leader-0")
@@ -129,9 +108,6 @@ predict(
     lambda: twin.append_as_leader(sent("3x1"), leader_epoch=1).last_offset,
 )
 
-# %% [markdown]
-# Go through the steps. The numbers are those of the comments in `Log._append`; beside each stands the link to Kafka's `UnifiedLog.append`.
-
 # %%
 walk = step_through(
     leader.append_as_leader,
@@ -145,16 +121,12 @@ leader_info = walk.result
 walk.play()
 
 # %% [markdown]
-# In step 2 the answer-to-be still says *first_offset 0*: that is what the producer wrote. Step 5 makes it 10, and writes offset and epoch into the
-# very bytes that came in. LEO moves in step 10; HW stays at 10, for nobody has fetched the new records yet.
-# (Step 11 asks for a mark at or above the *new* log end, so it changes nothing here.)
-#
-# Step 6 comes before steps 7 to 9, which can still refuse. Remember that when we come to refusals.
+# After step 2 *first_offset* is 0, as the producer wrote it. Step 5 makes it 10, and writes offset and epoch into the received bytes. LEO moves in step 10; HW stays at 10, because no follower
+# has fetched the new records. Step 6 comes before steps 7 to 9, which can still refuse.
 #
 # ### On a follower
 #
-# The follower has nothing yet. Its fetch brings all batches of the leader, five of epoch 0 and one of epoch 1. When it asked, it
-# knew of epoch 0 only. A batch of a later epoch than that was written by a leader other than the one that it asked and follows.
+# The follower is empty. When it asked, it knew only epoch 0. Its fetch brings five batches of epoch 0, and one of epoch 1, which another leader wrote.
 
 # %%
 follower, twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
@@ -169,19 +141,8 @@ predict(
 )
 
 # %%
-step_through(
-    follower.append_as_follower,
-    fetched(leader),
-    leader_epoch=0,
-    watch=follower,
-    into={"Log._append"},
-    locals_of_interest={"append_info", "size", "segment", "place"},
-).play()
-
-# %% [markdown]
-# Batches of a later epoch than the one it asked in are left out (since 4.0.1; in the 3.9 line since 3.9.1). That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
-
-# %%
+follower.append_as_follower(fetched(leader), leader_epoch=0)
+print("the follower ends at", follower.log_end_offset)
 step_through(
     fresh_log().append_as_follower,
     fetched(leader, 8),
@@ -191,11 +152,10 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does. A leader asks of a producer's offsets that they begin at 0 and are as many as its records. A follower looks
-# at its leader's offsets twice: in step 2, between the batches of a set (`OffsetsOutOfOrderException`), and in step 5, between the set and the log (`UnexpectedAppendOffsetException`). *Refused*, further down, has all refusals.
+# The walk shows step 2 on the last two batches, one of each epoch: it skips the batch of the later epoch (since 4.0.1; in the 3.9 line since 3.9.1). A follower runs no validator and does not check `max.message.bytes`. It refuses damaged
+# bytes as a leader does. It checks its leader's offsets twice: in step 2 between the batches of a set (`OffsetsOutOfOrderException`), in step 5 between the set and the log (`UnexpectedAppendOffsetException`).
 #
-# Asking again, in epoch 1, the follower gets the batch that was left out. Then come offsets 20 and 21, which leave a gap. What if
-# something comes next that begins at 21?
+# The follower asks again, in epoch 1, and gets the skipped batch. Then come offsets 20 and 21, which leave a gap, and then a batch that begins at 21.
 
 # %%
 follower_info = follower.append_as_follower(fetched(leader, 10), leader_epoch=1)
@@ -211,9 +171,6 @@ predict(
     lambda: follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset,
 )
 
-# %% [markdown]
-# A gap shows in the file names, too: the first offset of a set may lie above LEO, and a new segment is named after it.
-
 # %%
 gappy = fresh_log({"internal.segment.bytes": 100})
 gappy.append_as_follower(sent("1x10 offset=0 leader_epoch=0"), leader_epoch=0)
@@ -224,48 +181,21 @@ erratum(
     f"LEO was 1, the segments are {[segment.base_offset for segment in gappy.log_segments]}",
 )
 
-# %% [markdown]
-# ### The twelve steps of the older text
-#
-# The text that this course grew from counts twelve steps, on Kafka 2.5. They are all here, under other numbers. (Who has read no such text can pass over the table.)
-#
-# | older text | here | what became of it |
-# |:---|:---|:---|
-# | 1 analyze and validate | 2 | size limit no longer asked on followers; later epochs skipped |
-# | 2 trim | 3 | the same |
-# | 3 assign offsets, validate | 5, leader | the same |
-# | 4 sizes after the validator | 5b | the same |
-# | (else: monotonic, not below LEO) | 2 and 5, follower | the order is checked in step 2 now |
-# | 5 leader epoch cache | 6 | the same |
-# | 6 size against the segment | 7 | the same |
-# | 7 roll | 8 | the same |
-# | 8 producers and transactions | 9 | two checks of newer transactions came in (part 7: not shown) |
-# | 9 write, 10 move LEO | 10 | one call, `LocalLog.append` |
-# | 11 update producers | 12 and 13 | the high watermark's place has a step of its own, 11 |
-# | 12 return | 14 and 15 | the same: flush if it is time, then return |
-#
-# Step 1, the topic id, is new; step 4 was there without a number.
-
 # %%
 erratum(
-    "Step 2 deletes badly formatted messages",
-    "that step (here 3) cuts off what follows the last whole batch, and no more; a bad batch is an exception in step 2",
+    "Step 2 deletes badly formatted messages. A batch of magic 2 must begin at offset 0",
+    "that step (here 3) cuts off what follows the last whole batch, and no more; a bad batch is an exception in step 2. Only a batch from a "
+    "client must begin at 0; those of coordinators and of leaders may begin anywhere",
     [f"second batch cut short: {fresh_log().append_as_leader(sent('3x1', '3x1 damage=torn'), 0).num_messages} records appended",
-     f"its CRC wrong: {type(step_through(fresh_log().append_as_leader, sent('3x1', '3x1 damage=crc'), 0).raised).__name__}"],
+     f"its CRC wrong: {type(step_through(fresh_log().append_as_leader, sent('3x1', '3x1 damage=crc'), 0).raised).__name__}",
+     f"sent at 5 by a coordinator, stored at {fresh_log().append_as_leader(sent('2x1 offset=5'), 0, AppendOrigin.COORDINATOR).first_offset}"],
 )  # fmt: skip
-
-# %%
-erratum(
-    "A batch of magic 2 must begin at offset 0",
-    "only one from a client; batches of coordinators and of leaders may begin anywhere",
-    f"sent at 5 by a coordinator, stored at {fresh_log().append_as_leader(sent('2x1 offset=5'), 0, AppendOrigin.COORDINATOR).first_offset}",
-)
 
 # %% [markdown]
 # ### The answer, field by field
 #
-# `LogAppendInfo` is made in step 2 from what came in, completed in step 5, and handed out in step 15. Three of them side by side: the
-# leader's, the follower's two batches in one append, and that of a topic that stamps its own time, which got a batch of five seconds ago.
+# Step 2 makes `LogAppendInfo`, step 5 completes it, step 15 returns it. Three side by side: the leader's, a follower's for two batches in one append, and
+# that of a topic with LogAppendTime, for a batch of five seconds ago.
 
 # %%
 two = fresh_log()
@@ -274,47 +204,29 @@ stamping = fresh_log({"message.timestamp.type": "LogAppendTime"})
 stamped_info = stamping.append_as_leader(sent("3x1 ts=now-5000"), leader_epoch=1)
 side_by_side(leader=leader_info, follower=follower_info, own_time=stamped_info)
 
-# %% [markdown]
-# - **first_offset, last_offset:** inclusive; −1 where nothing valid came in. Magic 0 and 1 hide the first one from a follower: −1, too.
-# - **last_leader_epoch:** of the batch as it came in. A producer knows no epoch: None on a leader.
-# - **max_timestamp:** of the batch after step 5, so the third one is the topic's. **log_append_time:** −1, unless the topic stamps its own time.
-# - **log_start_offset:** of the *log*. **valid_bytes:** whole batches. **source_compression:** the last codec that is not NONE.
-# - **last_offset_of_first_batch:** stands in for the first offset where that is unknown. It comes from step 2: the leader's still says 2, as the
-#   producer counted. **num_messages:** last − first + 1, so a gap counts, too.
-# - **record_errors, leader_hw_change:** filled in by others: by whoever catches a validation error, and by `Partition`.
-#
-# A producer's retry is answered with what a log remembers of the first time; the next lesson shows that answer.
-
 # %%
 raised = fresh_log()
 for number in range(6):
     raised.append_as_leader(records(1, 1), leader_epoch=0)
 raised.truncate_fully_and_start_at(6, 4)
 erratum(
-    "logStartOffset is the offset of the first message of the set",
-    "it is the log start offset of the log at that moment",
-    f"appended at {(info := raised.append_as_leader(records(2, 1), 0)).first_offset}, log_start_offset {info.log_start_offset}",
-)
-
-# %%
-erratum(
-    "Since 0.11 lastOffset and lastOffsetOfFirstBatch are the same",
-    "the second field came with 2.0, and is never updated: a follower's fetch brings many batches, and a leader still has to assign offsets",
-    f"{follower_info.last_offset} and {follower_info.last_offset_of_first_batch}",
-)
-
-# %%
-erratum(
-    "LogAppendInfo says the codec in which the batch is stored (targetCodec)",
-    "it says the codec of what came in; the other one is worked out in step 5, from the topic, and kept nowhere",
-    [name for name in leader_info.__slots__ if "codec" in name or "compression" in name],
+    "logStartOffset is the first message's offset. Since 0.11 lastOffset and lastOffsetOfFirstBatch are the same. The codec is the stored one (targetCodec)",
+    "logStartOffset is the log start of the log at that moment. lastOffsetOfFirstBatch came with 2.0 and is never updated: a follower's fetch brings many "
+    "batches, and a leader still has to assign offsets. The codec is that of what came in; step 5 works out the other one from the topic",
+    f"appended at {(info := raised.append_as_leader(records(2, 1), 0)).first_offset}, log_start_offset {info.log_start_offset}; follower: "
+    f"{follower_info.last_offset} and {follower_info.last_offset_of_first_batch}; {[name for name in leader_info.__slots__ if 'compression' in name]}",
 )
 
 # %% [markdown]
+# - **first_offset, last_offset:** inclusive; −1 if nothing valid came in. On a follower magic 0 and 1 hide the first one: −1, too.
+# - **last_leader_epoch:** that of the incoming batch. A producer knows none: None on a leader.
+# - **max_timestamp:** of the batch after step 5, so with LogAppendTime it is the topic's. **log_append_time:** else −1.
+# - **log_start_offset:** of the *log*. **source_compression:** the last incoming codec that is not NONE.
+# - **last_offset_of_first_batch:** from step 2, so the leader's is still the producer's. **num_messages:** last − first + 1, gaps included.
+#
 # ### The validator
 #
-# `LogValidator` (step 5, leaders only) reads each record, and normally changes two fields of the header. The CRC stays: offset and
-# epoch lie in front of what it covers, so that a broker can set them without touching the rest.
+# `LogValidator` (step 5, leaders only) reads each record, and normally changes two header fields, offset and epoch. The CRC does not cover them, so it stays.
 
 # %%
 log, stamped = fresh_log(), fresh_log({"message.timestamp.type": "LogAppendTime"})
@@ -332,36 +244,24 @@ print("log_append_time:", info.log_append_time, " max_timestamp:", info.max_time
 changed_fields(original, batch.buffer)
 
 # %% [markdown]
-# A topic with LogAppendTime pays for it: a bit and a timestamp change under the CRC, so the CRC is worked out anew. The records keep
-# the producer's timestamps; readers ignore them because of the bit.
-#
-# If a record is bad, all records of the batch are looked at, and the exception lists what is wrong with each:
+# With LogAppendTime a bit and a timestamp change, so the CRC is computed again. The records keep the producer's timestamps; readers ignore them because of the bit. If records are bad, the exception lists each of them:
 
 # %%
 log = fresh_log({"cleanup.policy": "compact"})
 walk = step_through(log.append_as_leader, sent("3x10"), leader_epoch=0)
 print(type(walk.raised).__name__, *walk.raised.record_errors, sep="\n")
-
-# %%
 erratum(
-    "LogAppendInfo.errorMessage is an error code",
-    "it was a text, and is gone: the errors of single records are a list, each with its place in the batch",
-    walk.raised.record_errors[0],
-)
-
-# %%
-erratum(
-    "Batches are limited by the broker's setting max.message.bytes, 1 MB",
-    "that is the topic's setting (the broker's is message.max.bytes), and its default is 1 MiB + 12",
-    f"{LogConfig().max_message_size} = 1024 * 1024 + {LogConfig().max_message_size - 1024 * 1024}",
+    "LogAppendInfo.errorMessage is an error code. Batches are limited by the broker's setting max.message.bytes, 1 MB",
+    "it was a text, and is gone: the errors of single records are a list, each with its place in the batch. max.message.bytes is the topic's "
+    "setting (the broker's is message.max.bytes), and its default is 1 MiB + 12",
+    f"{walk.raised.record_errors[0]}; {LogConfig().max_message_size} = 1024 * 1024 + {LogConfig().max_message_size - 1024 * 1024}",
 )
 
 # %% [markdown]
 # ### Compression: source and target
 #
-# The **source** codec is the incoming batch's, the **target** codec is what `compression.type` of the topic makes of it: `producer`, the default, keeps
-# the source, `uncompressed` is none, any other value is a codec. Eight batches, and what the file holds of them afterwards. (The last column
-# compares the bytes behind the header with those that were sent.)
+# The **source** codec is the incoming batch's. The **target** codec comes from the topic's `compression.type`: `producer`, the default, keeps
+# the source, `uncompressed` is none, any other value is a codec. The last column compares the bytes after the header with those that were sent.
 
 # %%
 for topic in ("producer", "uncompressed", "gzip", "lz4"):
@@ -373,18 +273,18 @@ for topic in ("producer", "uncompressed", "gzip", "lz4"):
         same = bytes(stored.load_full_batch().buffer)[61:] == body
         print(f"topic {topic:12}  sent {codec:4}  stored {stored.compression_type.name.lower():4}  records as sent: {same}")
 
-# %% [markdown]
-# Where source and target are one codec, the leader checks the records and leaves them alone. Where they differ it builds a new batch, record by record,
-# and that is why step 5b asks about the size once more.
-#
-# A codec has levels. This topic wants gzip at level 9, and a producer has used gzip at its default level. Will the leader compress
-# the batch again?
-
 # %%
+log = fresh_log({"compression.type": "gzip"})
+log.append_as_leader(sent("commit pid=7 epoch=0"), 0, AppendOrigin.COORDINATOR, transaction_version=0)
+[marker] = log.active_segment.log.batches()
+print("a marker in a topic with gzip:", marker.compression_type.name.lower())
 level_9, batch = fresh_log({"compression.type": "gzip", "compression.gzip.level": 9}), sent("40x50 codec=gzip")
 body = bytes(batch.buffer)[61:]
 level_9.append_as_leader(batch, leader_epoch=0)
 [stored] = level_9.active_segment.log.batches()
+
+# %% [markdown]
+# If the codecs are the same, the leader checks the records and leaves them alone. If they differ, it builds a new batch; step 5b checks its size again. A leader never compresses a marker.
 
 # %%
 predict(
@@ -395,20 +295,11 @@ predict(
 )
 
 # %% [markdown]
-# `LogValidator.validateMessagesAndAssignOffsetsCompressed` compares the codecs' types. The level matters only to whoever compresses. And one kind
-# of batch is never compressed by a leader, whatever the topic says: the marker that ends a transaction.
-
-# %%
-log = fresh_log({"compression.type": "gzip"})
-log.append_as_leader(sent("commit pid=7 epoch=0"), 0, AppendOrigin.COORDINATOR, transaction_version=0)
-[stored] = log.active_segment.log.batches()
-print("a marker in a topic with gzip:", stored.compression_type.name.lower())
-
-# %% [markdown]
+# `LogValidator.validateMessagesAndAssignOffsetsCompressed` compares the codecs' types, not their levels.
+#
 # ### What the segment is asked: RollParams
 #
-# Step 8 asks the active segment whether it must end here. The question is a small value, `RollParams`: two limits, three measures of
-# the append, and the clock. Here is one question, changed in one field at a time. The segment's first batch is of noon.
+# In step 8 the active segment decides from a `RollParams` whether it must end: two limits, three measures of the append, and the clock. The segment's first batch is of noon.
 
 # %%
 from minikafka.log.log_segment import RollParams
@@ -435,13 +326,12 @@ for changed in ({"messages_size": 300 - segment.size}, {"messages_size": 301 - s
     print(changed, "→", segment.should_roll(asked._replace(**changed)))
 
 # %% [markdown]
-# The clock counts only where the segment's first batch has no timestamp: then the age of the segment stands in for it (`LogSegment.timeWaitedForRoll`). And
-# an empty segment never rolls by time (`LogSegment.shouldRoll` asks for bytes first).
+# The clock counts only if the segment's first batch has no timestamp (`LogSegment.timeWaitedForRoll`). An empty segment never rolls by time.
 #
 # ### When the time index gets an entry
 #
-# Step 10 hands the batches to `LogSegment.append`. With each entry in the offset index it offers one to the time index. Five batches, with timestamps
-# of minute 0, 3, 1, 2 and 5; every batch but the first is due for an entry:
+# In step 10 `LogSegment.append` offers an entry to the time index with each entry in the offset index. Five batches have timestamps
+# of minute 0, 3, 1, 2 and 5; an entry is due with every batch but the first:
 
 # %%
 log = fresh_log({"index.interval.bytes": 0})
@@ -468,14 +358,12 @@ late.roll()
 print("a segment too short for an entry: before the roll", before, " after it", first_segment.time_index.entries)
 
 # %% [markdown]
-# What is offered is the largest timestamp so far, with the last offset of the batch that brought it. It is taken only if it is larger than the last
-# entry's (`TimeIndex.maybeAppend`). When a segment ends, by a roll or a close, the largest timestamp is offered once more, due or not: so a search
-# by time knows of each closed segment how far it reaches.
+# The offered entry is the largest timestamp so far, with the last offset of its batch. The index takes it only if it is larger than its last
+# one (`TimeIndex.maybeAppend`). A roll or a close offers it once more, due or not.
 #
 # ### When an append is safe: the recovery point
 #
-# A write ends in the system's memory. Step 14 flushes when `flush.messages` records or more are not flushed yet. Here are appends of 2, 2, 2 and 1 records
-# to a log with `flush.messages=5`.
+# A write ends in the system's memory. Step 14 flushes when `flush.messages` records or more are not flushed. A log with `flush.messages=5` gets appends of 2, 2, 2 and 1 records.
 
 # %%
 log, points = fresh_log({"flush.messages": 5}), []
@@ -493,33 +381,25 @@ predict(
 )
 
 # %%
-print("recovery points:", points, " LEO", log.log_end_offset)
 log.roll()
-print("after a roll:", log.recovery_point)
+print("recovery points:", points, " LEO", log.log_end_offset, " after a roll:", log.recovery_point)
 log.time.sleep(0)
 print("after the task that the roll has left behind:", log.recovery_point)
 log.append_as_leader(records(1), leader_epoch=0)
-print("one more record:", log.recovery_point)
 log.flush(force_flush_active_segment=True)
-print("after a flush, as before a clean shutdown:", log.recovery_point, " LEO", log.log_end_offset)
+print("one more record and a flush, as before a clean shutdown:", log.recovery_point, " LEO", log.log_end_offset)
+erratum("A log is flushed after each append",
+        "only when flush.messages records have come together, and by default never for that reason",
+        f"flush.messages=5, appends of 2, 2, 2, 1: recovery points {points}")  # fmt: skip
 
 # %% [markdown]
-# Three things raise it: step 14; the task `flush-log`, which a roll leaves behind (up to the new segment's base);
-# and a flush by the broker's `LogManager`, which comes by time or before a clean shutdown (lesson *Storage layer*). A log start that rises above it takes it along.
-# With the default of `flush.messages` the first one never comes.
-
-# %%
-erratum(
-    "A log is flushed after each append",
-    "only when flush.messages records have come together, and by default never for that reason",
-    f"flush.messages=5, appends of 2, 2, 2, 1: recovery points {points}",
-)
-
-# %% [markdown]
+# Four things raise the recovery point: step 14 (by default never); the task `flush-log` after a roll (to the new segment's base); a flush by `LogManager` (by time, or before a clean shutdown); a
+# log start that rises above it.
+#
 # ### Refused
 #
-# A segment of at most 300 bytes holds one batch. A **new** leader, epoch 1, gets a second batch that would not fit beside it, and whose sequence
-# number is wrong: 12 where 9 was due. (A producer with an id counts its records; step 9 looks at that.) The batch is refused. How many segments has the log now?
+# A segment of at most 300 bytes holds one batch. A **new** leader, epoch 1, gets a second batch that does not fit beside it. Its sequence
+# number is 12 instead of 9 (a producer with an id counts its records), so the batch is refused.
 
 # %%
 refusal = refuse(
@@ -541,29 +421,19 @@ predict(
 )
 
 # %%
-refusal.walk.play()
-
-# %% [markdown]
-# Steps 6 and 8 had happened when step 9 refused: an epoch without records, and an empty segment. Neither does harm, and both
-# are there when you look into the directory and wonder. Kafka 4.3.0 leaves the same (the tests ask it). Here are the ways to be refused, each
-# on a log of its own:
-
-# %%
-refused_appends()
-
-# %% [markdown]
-# Read the last column downwards. Up to step 5 a refusal leaves nothing. From step 7 on a new leader's epoch stays, from step 9 on a
-# rolled segment too; where it says *nothing* after step 9, the leader was not new and the segment had room. No refusal writes a
-# record. One more can come at any moment, when the disk has failed and the broker has let go of the files:
-
-# %%
+print(*refusal.walk.frames[-4:], sep="\n")
 closed = fresh_log()
 closed.append_as_leader(records(1, 1), leader_epoch=0)
 closed.close_handlers()
 walk = step_through(closed.append_as_leader, records(1, 1), leader_epoch=0, into={"Log._append"})
-print("step", walk.frames[-1].step.number, walk.frames[-1].outcome)
+print("closed: step", walk.frames[-1].step.number, walk.frames[-1].outcome)
+refused_appends()
 
 # %% [markdown]
+# Steps 6 and 8 had happened when step 9 refused. They leave an epoch without records and an empty segment, both harmless, in Kafka 4.3.0 too. *closed* can come at any moment, when the disk has failed and the broker has
+# closed the files. The table has the other refusals. Up to step 5 nothing is left. From step 7 on a new leader's epoch stays, from step 9 on also a rolled segment; *nothing* there means that the leader was not
+# new and the segment had room.
+#
 # ### LEO's four moments, the log start's five
 
 # %%
@@ -592,17 +462,9 @@ ruler.snap("a segment is deleted: the log start is the base of the first that st
 log.maybe_increment_log_start_offset(8, Reason.LEADER_OFFSET_INCREMENTED)
 print(ruler.snap("a follower hears of its leader's log start, 8").frames[-1])
 
-# %% [markdown]
-# Above the high watermark nobody may raise it:
-
 # %%
 walk = step_through(log.maybe_increment_log_start_offset, 10, Reason.CLIENT_RECORD_DELETION)
-print(walk.frames[-1].outcome)
-
-# %% [markdown]
-# A truncation below the log start takes it along, and a full one sets it anew:
-
-# %%
+print("DeleteRecords above the high watermark:", walk.frames[-1].outcome)
 log.truncate_to(7)
 ruler.snap("truncation to 7: LEO falls, and the log start with it")
 log.truncate_fully_and_start_at(20)
@@ -616,14 +478,14 @@ erratum(
 )
 
 # %% [markdown]
-# The fifth moment is load itself, which is more than *the base of the first segment*. What DeleteRecords has hidden must stay hidden, so the broker keeps
-# the log start in a checkpoint file:
+# A load takes the log start from a checkpoint file, if that is above the base of the first segment: what DeleteRecords has hidden stays hidden.
 
 # %%
-log = fresh_log()
+from minikafka.log.log import Log
+
+log, loaded = fresh_log(), []
 log.append_as_leader(records(5, 1), leader_epoch=0)
 log.close()
-loaded = []
 for start in (0, 3):
     log = Log.create(log.dir, log.config, start, scheduler=log.scheduler, time=log.time)
     loaded.append(log.log_start_offset)
@@ -639,8 +501,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# First offsets: sound batches and bad ones go to minikafka, to Spark, and to Kafka. Spark's running sum over the batches that a leader must
-# accept is LEO after each, and that is the first offset of the next.
+# First sound batches and bad ones. Spark's running sum over the batches that a leader must accept is LEO after each. Then a topic that flushes after every 5 records.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -657,10 +518,6 @@ append_as_leader [2x10] [2x10]
 """)
 agree(*three_witnesses(offsets))
 
-# %% [markdown]
-# Now flushing. The topic flushes after every 5 records, and a bug is planted: minikafka waits for one record more. After which operation (counted
-# from 0) will the recovery points differ first, and how many of the other two witnesses contradict minikafka there?
-
 # %%
 flushing = Workload.parse("""
 config flush.messages=5
@@ -673,6 +530,9 @@ append_as_leader [6x10]
 ours, spark, kafka = three_witnesses(flushing)
 agree(ours, spark, kafka)
 
+# %% [markdown]
+# Now a planted bug: in the second workload minikafka waits for one record more before it flushes.
+
 # %%
 with planted("a flush waits for one record more"):
     sick = run(flushing, minikafka_log, scratch())
@@ -681,7 +541,7 @@ found = agree(sick, spark, kafka)
 # %%
 predict(
     "recovery-points-differ-after",
-    "After which operation do the recovery points differ first?",
+    "After which operation, counted from 0, do the recovery points differ first?",
     ___,
     lambda: found.first_difference.operation,
 )
@@ -689,7 +549,7 @@ predict(
 # %%
 predict(
     "recovery-point-contradicted-by",
-    "About the recovery point after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    "How many of the other two witnesses contradict minikafka about the recovery point? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
@@ -700,27 +560,25 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Append: rebuild](04-append-rebuild.ipynb), four functions and five rungs.
+# In [Append: rebuild](04-append-rebuild.ipynb): four functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | fifteen steps, their order, every check and exception, what a refusal leaves | one lock of Python's for the log | step 9 from within: the next lesson |
-# | every byte that the leader writes into a header | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered one level up |
-# | when a batch is built anew, the bytes of a batch that is compressed anew, and when the device is asked to flush | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes | down-conversion, gone since 4.0; magic 0 and 1 on followers |
+# | fifteen steps, their order, every check and exception, what a refusal leaves | one lock for the log | step 9 from within: the next lesson |
+# | every byte that the leader writes into a header | no `Partition`, which completes the answer with HW's change | `acks`, which are answered one level up |
+# | when a batch is built anew, its bytes, and when the device is asked to flush | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes | down-conversion, gone since 4.0; magic 0 and 1 on followers |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. Everything else Spark works out from the workload.
+# *What Spark is told:* the size of each batch. It works out the rest from the workload.
 #
 # **A question to take along.** All your producers send lz4, and the leaders' processors are twice as busy as the followers'. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# `compression.type` of the topics. Where it names another codec than lz4, every batch is unpacked and packed again by its leader, and by the leader alone:
-# followers store what they fetch. `minikafka dump-log` shows the codec of each stored batch. Leaders also unpack what keeps its codec, to look at
-# each record, but do not pack it again.
+# `compression.type` of the topics. If it names another codec than lz4, the leader, and only the leader, unpacks and packs every batch again:
+# followers store what they fetch. `minikafka dump-log` shows the codec of each stored batch.
 #
 # </details>
 
