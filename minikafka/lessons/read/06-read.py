@@ -390,8 +390,8 @@ print(*walk.frames[-2:], sep="\n")
 print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
 
 # %% [markdown]
-# That is **zero copy**. The broker does not touch the bytes, so it sends whole batches as the producer compressed them, with aborted records and
-# markers among them. (With TLS it has to touch them: no zero copy.) Now a view of 95 bytes, whose file first grows and then is cut:
+# That is **zero copy**. The broker does not touch the bytes: it sends whole batches as the producer compressed them, aborted records and
+# markers included. (With TLS it has to touch them: no zero copy.) Now a view of 95 bytes, whose file first grows and then is cut:
 
 # %%
 view = log.read(15, 1_048_576, FetchIsolation.LOG_END).records
@@ -485,7 +485,7 @@ predict(
 # %%
 predict(
     "consumer-view-contradicted-by",
-    "How many of the other two witnesses contradict minikafka there? (1 or 2)",
+    "How many of the other two witnesses contradict minikafka about that consumer? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
