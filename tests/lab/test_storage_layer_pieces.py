@@ -1,5 +1,6 @@
 """The pieces of the lesson *Storage layer*: a log manager with a clock by hand, and the lanes of its tasks."""
 
+import re
 import xml.dom.minidom
 
 import pytest
@@ -122,15 +123,36 @@ def test_the_lanes_are_a_player_with_texts(layer):
     for frame in player.frames:
         picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
         assert float(picture.getAttribute("width")) <= 900
-        assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
+        words, _, legend = picture.getElementsByTagName("title")[0].firstChild.data.rpartition("\n")
+        assert words == str(frame)
+        assert all(
+            look in legend for look in ("Large square: ", "Small full square: ", "Small hollow square: ", "Bar: ")
+        )
 
 
 def test_a_picture_marks_the_tasks_of_its_second(layer):
     lanes = LogDirLanes(layer)
     lanes.sleep(90)
     first, second = (render_lanes(frame, 90, 5) for frame in lanes.frames)
-    assert (first.count('fill="var(--mk-hw)"'), second.count('fill="var(--mk-hw)"')) == (5, 3)
-    assert second.count('fill="var(--mk-leo)"') == 5
+    in_legend = 1
+    assert (first.count('fill="var(--mk-hw)"'), second.count('fill="var(--mk-hw)"')) == (5 + in_legend, 3 + in_legend)
+    assert second.count('fill="var(--mk-leo)"') == 5 + in_legend
+
+
+def test_tasks_that_have_run_are_full_or_hollow_as_the_legend_tells(layer):
+    lanes = LogDirLanes(layer)
+    lanes.after("a roll", layer.roll, "orders-0")
+    lanes.sleep(30)
+    picture = render_lanes(lanes.frames[-1])
+    hollow = re.findall(r'width="6.0" height="6.0" fill="var\(--mk-paper\)" stroke="var\(--mk-lso\)"', picture)
+    assert len(hollow) == 1 + 1  # the flush after the roll, and the legend
+    for meaning in (
+        "a task runs now",
+        "a task of the log manager has run",
+        "a task of one log has run",
+        "the broker is up",
+    ):
+        assert f">{meaning}</text>" in picture
 
 
 WORKLOAD = LogDirWorkload.parse("start\ncreate orders-0\nappend orders-0 [3x10]\ntick 30000\nstop\n")

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # Storage layer
 #
-# *Who keeps house in a broker's log directories, what is written down there, and which of these notes the next start trusts.*
+# *What a broker writes down beside its logs, and what the next start trusts.*
 #
 # ## 1. The question
 #
-# **Time:** an hour to read, an hour and ten minutes to rebuild. **Before:** *Segments*, *Loading*, *Crash and recovery*.
+# **Time:** fifty minutes to read, an hour and ten minutes to rebuild. **Before:** *Segments*, *Loading*, *Crash and recovery*.
 #
-# **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, which file of a log directory you may lose, and what a start after a crash costs.
+# **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, and what a start after a crash costs.
 #
-# A log can read its own files. Some facts are not in them. What goes wrong without a component that writes these facts down? `orders-0` has six records, one for each customer. A customer asks that the first four be deleted: DeleteRecords moves the log's start to 4. Half a minute later the broker is killed.
+# A log's files do not say all about it. What goes wrong without a component that writes down the rest? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. Half a minute later the broker is killed.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
@@ -35,45 +35,33 @@ predict(
     lambda: len(got),
 )
 
-# %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
-#
-# (`StorageLayer()` is a broker's `LogManager` with a log directory of its own, and a clock that stands still between calls of `sleep`, in seconds. `values` is what a
-# consumer gets that reads from the log's start.)
-
 # %%
 print("a consumer gets", got)
-
-# %% [markdown]
-# All six lie in one segment, and the load finds nothing in `orders-0` that tells it where the log begins. Take away one small file beside it, and start again:
-
-# %%
 layer.kill()
 (layer.log_dirs[0] / LOG_STARTS).unlink()
 layer.start()
-print("a consumer gets", layer.values("orders-0"))
+print("without the file of log starts it gets", layer.values("orders-0"))
 
 # %% [markdown]
-# The deleted customers are back. **Some things are known of a log that its own files do not say: where it begins, how much of it is on the
-# device, whether it was closed. `LogManager` writes them down, and reads them when the broker starts.**
-
-# %% [markdown]
+# Only a small file beside `orders-0` says where the log begins. Without it the deleted customers are back.
+# **A log's own files do not say where it begins, how much of it is on the device, and whether it was closed. `LogManager` writes this down, and reads it when the broker starts.**
+#
+# (`StorageLayer()` is a broker's `LogManager` with its own log directory and clock; `sleep` is in seconds. A `___` is a blank
+# for you to fill. Spark and Apache Kafka are starting for part 5.)
+#
 # ## 2. The picture
 
 # %%
 diagram("storage_layer")
 
 # %% [markdown]
-# - **Log directory:** one entry of `log.dirs`; mostly a disk of its own. It holds a directory for each partition, and a few files for all of them.
-# - **Recovery point** of a log: everything below it is known to be on the device (flushed), or lies below the log's start and is needed no more. What lies above may still be in the page cache, the memory in which the operating system keeps written files.
-# - **Checkpoint:** a small text file with an offset for each partition. It is written as a whole, under another name, and then renamed.
-# - **Marker:** `.kafka_cleanshutdown`. A stop was **clean** if it left the marker, else **unclean**.
+# - **Log directory:** one entry of `log.dirs`, mostly a disk of its own, with a directory for each partition and a few files for all.
+# - **Recovery point** of a log: everything below it is known to be on the device (flushed), or lies below the log's start.
+# - **Checkpoint:** a text file with an offset for each partition.
+# - **Marker:** `.kafka_cleanshutdown`. A **clean** stop leaves it, an **unclean** one does not.
 # - **Task:** work that runs by the clock. `LogManager` has five.
 #
-# In the errata of this page, *older text* is the one that the course grew from. Here is a log directory one minute after a start, and the two checkpoints that `LogManager` keeps: version, number of lines, then topic,
-# partition and offset.
+# A log directory one minute after a start. Its checkpoints hold version, number of lines, then topic, partition, offset.
 
 # %%
 layer = StorageLayer()
@@ -87,23 +75,6 @@ print(*layer.entries(), sep="\n")
 for name in (RECOVERY_POINTS, LOG_STARTS):
     print(f"\n{name}:\n{(layer.log_dirs[0] / name).read_text()}", end="")
 
-# %% [markdown]
-# | name | what it is | who writes it |
-# |:---|:---|:---|
-# | `.lock` | held by the process that uses the directory | `LogManager` at its start; deleted at the end of a stop, clean or not |
-# | `.kafka_cleanshutdown` | the marker, with the broker's epoch | the end of a clean stop; deleted by the next start |
-# | `recovery-point-offset-checkpoint` | the recovery points | a task, a clean stop, a deletion, a truncation |
-# | `log-start-offset-checkpoint` | where logs begin | a task, a clean stop, a deletion |
-# | `cleaner-offset-checkpoint` | how far compacted logs are clean | the cleaner: lesson *Compaction* |
-# | `replication-offset-checkpoint` | high watermarks | `ReplicaManager`, which is not here |
-# | `meta.properties` | ids of cluster, node and directory | `kafka-storage.sh format` and the broker; `LogManager` only reads it |
-# | `topic-partition` | a log | `get_or_create_log` |
-# | `topic-partition.ID-delete` | a log that waits to be deleted | `async_delete`; ID stands for an id that is made up each time |
-# | `topic-partition.ID-future` | a log that is being moved here from another directory | `get_or_create_log` |
-# | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start; nobody deletes it |
-#
-# Any other *file* is passed over. Any other *directory* ends the start, even `lost+found` (two are passed over by name: that of the cluster's metadata, and `remote-log-index-cache`).
-
 # %%
 erratum(
     "Each data directory has one global checkpoint file",
@@ -112,15 +83,31 @@ erratum(
 )
 
 # %% [markdown]
+# | name | what it is | who writes it |
+# |:---|:---|:---|
+# | `.lock` | held by the process that uses the directory | the start; any stop deletes it |
+# | `.kafka_cleanshutdown` | the marker, with the broker's epoch | a clean stop; the next start deletes it |
+# | `recovery-point-offset-checkpoint` | recovery points | a task, a clean stop, a deletion, a truncation |
+# | `log-start-offset-checkpoint` | log starts | a task, a clean stop, a deletion |
+# | `cleaner-offset-checkpoint` | how far compacted logs are clean | the cleaner |
+# | `replication-offset-checkpoint` | high watermarks | `ReplicaManager` (not here) |
+# | `meta.properties` | ids of cluster, node, directory | `kafka-storage.sh format`, the broker |
+# | `topic-partition` | a log | `get_or_create_log` |
+# | `topic-partition.ID-delete` | a log that waits to be deleted | `async_delete` |
+# | `topic-partition.ID-future` | a log that is moved here from another directory | `get_or_create_log` |
+# | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start |
+#
+# A start passes over other *files*. Another *directory* ends it, even `lost+found` (except that of the cluster's metadata, and `remote-log-index-cache`).
+#
 # ## 3. The rules
 #
 # 1. At any time at most one process has a log directory.
 # 2. The marker is there only while nobody has the logs open.
 # 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower the last two, and then the file is written at once.)
 # 4. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
-# 5. The name of a directory tells what it is. (A start also asks the cluster's metadata whether a partition is still this broker's; if it is not, the name says so from then on: `-stray`.)
+# 5. The name of a directory tells what it is. (A start also asks the cluster's metadata whether a partition is still this broker's. If it is not, the start renames its directory to `-stray`.)
 #
-# Here they are on the log directory of part 2. (`refused_by` calls a function and gives the name of the exception that it ends with.)
+# (`refused_by` gives the exception that a call raises.)
 
 # %%
 print("rule 1:", refused_by(StorageLayer(directory=layer.directory).start))
@@ -137,7 +124,8 @@ print("rule 2: down", layer.has_marker())
 #
 # ### The clock runs
 #
-# Three records are appended at second 0, and acknowledged. Nothing else happens. The tasks run for the first time 30 seconds after the start; those that write the two checkpoints, every 60 seconds from then on.
+# Three records are acknowledged at second 0. The tasks first run 30 seconds after the start; those that write the checkpoints run every 60 seconds from then on. At second 90, after their
+# run, the log is rolled. A background task then flushes all below the new segment.
 
 # %%
 layer = StorageLayer()
@@ -146,28 +134,22 @@ lanes.after("the broker starts", layer.start)
 lanes.after("a log is made", layer.create, "orders-0")
 lanes.after("three records", layer.append, "orders-0", *"abc")
 lanes.sleep(90)
-
-# %%
-predict(
-    "recovery-file-at-90",
-    "At second 90: what does the file of recovery points say of orders-0?",
-    ___,
-    lambda: layer.checkpoint()["orders-0"],
-)
-
-# %% [markdown]
-# Now the segment is rolled. A roll leaves a flush of all below the new segment to the background, where it is done at once.
-
-# %%
+in_file_at_90, rolled_at = layer.checkpoint()["orders-0"], layer.second
 lanes.after("the log is rolled", layer.roll, "orders-0")
-print("in memory:", layer.log("orders-0").recovery_point)
-rolled_at = layer.second
 written_at = lanes.sleep_until(lambda: layer.checkpoint()["orders-0"] == 3)
 
 # %%
 predict(
+    "recovery-file-at-90",
+    "At second 90, before the roll: what does the file of recovery points say of orders-0?",
+    ___,
+    lambda: in_file_at_90,
+)
+
+# %%
+predict(
     "second-file-says-3",
-    "The roll came at second 90. At which second does the file say 3?",
+    "After the roll at second 90: at which second does the file say 3?",
     ___,
     lambda: written_at,
 )
@@ -175,28 +157,22 @@ predict(
 # %%
 lanes.play()
 
-# %% [markdown]
-# Go through the frames. Below the lanes lies the log directory; beside each log stands what is in memory of it. Acknowledged is not flushed: for 90 seconds Kafka did nothing to bring three records that producers
-# count on from the page cache to the device. And the task that writes recovery points flushes nothing. It only records what something else has flushed: a roll, a clean stop, or the flush settings if you set them.
-
 # %%
 erratum(
-    "Flushing the log makes its latest offset the checkpoint; rolling flushes the old segment at once",
-    "a flush moves the recovery point in memory, the file follows at the next tick; a roll leaves the flush to the background",
-    f"rolled at second {rolled_at}, in the file at second {written_at}",
-)
-
-# %%
-erratum(
-    "Four background tasks: two flush, two clean",
-    "five: one flushes, two write checkpoints, two delete; compaction has threads of its own",
-    sorted({name for name, _ in layer.ran if name.startswith("kafka-")}),
+    "Four background tasks: two flush, two clean. A flush makes the log's latest offset the checkpoint; a roll flushes the old segment at once",
+    "five: one flushes, two write checkpoints, two delete; compaction has threads of its own. A flush moves the recovery point in memory, the file "
+    "follows at the next tick; a roll leaves the flush to the background",
+    f"rolled at second {rolled_at}, in the file at second {written_at}; "
+    f"{', '.join(sorted({name for name, _ in layer.ran if name.startswith('kafka-')}))}",
 )
 
 # %% [markdown]
+# Acknowledged is not flushed: for 90 seconds Kafka did not bring three acknowledged records to the device. The task that writes recovery points flushes nothing. It
+# only records what something else has flushed: a roll, a clean stop, or the flush settings if you set them.
+#
 # ### What log.flush.* does
 #
-# The topic has `flush.ms=1000` (the broker's `log.flush.interval.ms`). Three records are appended at second 0, three more at second 31, and then ten minutes pass.
+# The topic has `flush.ms=1000`. Three records are appended at second 0, three more at second 31. Then ten minutes pass.
 
 # %%
 layer = StorageLayer({"flush.ms": 1000})
@@ -220,7 +196,7 @@ predict(
 lanes.play()
 
 # %% [markdown]
-# The flusher ran once. Its period is `log.flush.scheduler.interval.ms`, and that is 2⁶³ − 1 ms by default, so it never runs again. Now set the period to 60 seconds and `flush.ms` to 100 seconds:
+# The flusher ran once. Its period is `log.flush.scheduler.interval.ms`, by default 2⁶³ − 1 ms, so it never runs again. Now set the period to 60 seconds and `flush.ms` to 100 seconds:
 
 # %%
 layer = StorageLayer({"flush.ms": 100_000}, flush_check_ms=60_000)
@@ -249,17 +225,16 @@ erratum(
 # %% [markdown]
 # | the broker's setting | the topic's | default | what it does |
 # |:---|:---|:---|:---|
-# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes, once as many records are not flushed |
-# | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes a log that was not flushed for so long |
-# | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run, no second | the period of the flusher |
-# | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points; flushes nothing |
-# | `log.flush.start.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of log starts; flushes nothing |
+# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes when so many records are not |
+# | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes logs not flushed for so long |
+# | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run | the period of the flusher |
+# | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points (`….start.offset.…`: of log starts) |
 #
-# Whoever sets only the period of the flusher sets `flush.ms` with it, for all topics without their own. With these defaults a roll and a stop flush; until then it is the operating system that brings records to the device, when it likes. Kafka relies on replicas for what a machine loses.
+# With the defaults only a roll and a clean stop flush. Kafka relies on replicas for what a machine loses.
 #
 # ### What log.retention.* does
 #
-# Three topics with three records each, in a segment that has been rolled, and one record behind it. `audit` and `state` keep records for 60 seconds, `state` is compacted as well; `orders` keeps them for a week. (The lanes above show when the retention task runs; the lesson *Segments*, what happens to a file that is deleted.)
+# Three logs have three records in a rolled segment each, and one after it. `audit` and `state` keep records for 60 seconds, and `state` is compacted as well; `orders` keeps them for a week.
 
 # %%
 SHORT = {"retention.ms": 60_000}
@@ -289,7 +264,7 @@ predict(
 # %%
 predict(
     "seconds-until-space-free",
-    "And how many seconds after that is their disk space free?",
+    "How many seconds after that is their disk space free?",
     ___,
     lambda: free_at - gone_at,
 )
@@ -297,17 +272,13 @@ predict(
 # %%
 predict(
     "state-0-begins",
-    "Where does state-0 begin, now that the retention task has run? (its records are as old as those of audit-0)",
+    "Where does state-0 begin, now that the retention task has run?",
     ___,
     lambda: started["state-0"],
 )
 
 # %%
 lanes.play()
-
-# %% [markdown]
-# `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, five minutes. Then their files are renamed to `.deleted`, so that whoever is still reading
-# may go on, and deleted after `file.delete.delay.ms`. `audit-0` lost its active segment as well: that one was as old, and an empty one took its place.
 
 # %%
 erratum(
@@ -317,9 +288,12 @@ erratum(
 )
 
 # %% [markdown]
+# `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, by default five minutes. Their files are renamed to `.deleted`, and deleted after
+# `file.delete.delay.ms`. The active segment of `audit-0` was as old and went, too.
+#
 # ### A topic is deleted
 #
-# `orders-0` has three records and goes. The walk below has been run, but is not shown yet.
+# `orders-0` has three records and is deleted.
 
 # %%
 layer = StorageLayer()
@@ -344,8 +318,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# Only a name has changed, and the partition has left the two checkpoints. The task `kafka-delete-logs` deletes the directory a minute later, the broker's `log.segment.delete.delay.ms`, whatever the topic sets; while a directory waits, the task sets its next run to the moment when that one is due. After 50 seconds of that minute the broker is
-# stopped and started. When it starts, a directory ending in `-delete` is all that it finds.
+# The task `kafka-delete-logs` deletes the renamed directory a minute later: the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
 
 # %%
 layer.sleep(50)
@@ -363,12 +336,11 @@ predict(
 )
 
 # %% [markdown]
-# The name says that the log is to be deleted, but not since when: each start lets the directory wait for the whole minute anew.
-
-# %% [markdown]
+# The name does not say how long the log has waited, so each start waits the whole minute again.
+#
 # ### The stop and the start
 #
-# Two logs with two segments each. First the stop, step by step.
+# Two logs have two segments each.
 
 # %%
 layer = StorageLayer()
@@ -381,7 +353,7 @@ for name in ("orders-0", "users-0"):
 step_through(layer.before_shutdown(), into={"LogManager.shutdown"}, locals_of_interest={"log_dir"}).play()
 
 # %% [markdown]
-# Everything is flushed, closed and noted, and then the marker is written. The broker starts again, is killed at once, without having written a record, and starts a third time.
+# The broker starts again, is killed before it writes a record, and starts a third time.
 
 # %%
 print("left behind:", layer.checkpoint(), " marker:", layer.has_marker())
@@ -404,10 +376,6 @@ predict(
 print("recovered:", recovered)
 walk.play()
 
-# %% [markdown]
-# Step 1 of `load_logs` takes the marker away before a single log is opened. So a broker that was killed while it was starting starts unclean the next time. Cheaply, here: the recovery points are
-# the log ends, and a log is read from the segment on that holds its recovery point. Here that is the last one.
-
 # %%
 erratum(
     "All logs are loaded when the manager is constructed; then the server calls startup",
@@ -416,9 +384,11 @@ erratum(
 )
 
 # %% [markdown]
+# Step 1 of `load_logs` deletes the marker before any log is opened, so a start that is killed makes the next one unclean. Here that is cheap: the recovery points are the log ends.
+#
 # ### A checkpoint that lies
 #
-# One log, three segments at 0, 2 and 4, six records. All but the last two records are flushed, and the file says so. The broker is killed, and somebody changes the line of `orders-0`, each time in another way.
+# One log has six records in segments at 0, 2 and 4; four are flushed, and the file says so. After each kill somebody changes the line of `orders-0`.
 
 # %%
 layer = StorageLayer()
@@ -448,7 +418,7 @@ predict(
 # %%
 predict(
     "outcome-of-orders-many",
-    "'orders 0 many', which is no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
+    "'orders 0 many', no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
     ___,
     lambda: (len(told["orders 0 many"][0]), told["orders 0 many"][2]),
 )
@@ -458,8 +428,8 @@ for line, (recovered, recovery_point, offline) in told.items():
     print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
 
 # %% [markdown]
-# Too low costs time. A value that is too high is lowered to the log end. Kafka then trusts all segments below the last one, even if they were never flushed. Where a line has something else than a number for its partition or its offset, the whole file is ignored, and everything is read. A line that is not made of three
-# words is taken for a failing disk, after any stop. But what the numbers say counts after an unclean stop only:
+# A value that is too low costs time. A value that is too high is lowered to the log end: Kafka then trusts all segments below the last one, even if they were never flushed. If partition or offset is no number, the whole
+# file is ignored. A line without exactly three words counts as a failing disk, after any stop. But the numbers count only after an unclean stop:
 
 # %%
 layer = StorageLayer()
@@ -469,18 +439,14 @@ layer.append("orders-0", *"abc")
 layer.stop()
 layer.rewrite("0\n1\norders 0 0\n")
 believed = layer.start()
-
-# %%
-erratum(
-    "At the start each log's checkpoint becomes its recovery point",
-    "after an unclean stop. After a clean one everything is flushed, and the recovery point is the log end, whatever the file says",
-    f"the file says 0, recovered: {believed}, recovery point: {layer.log('orders-0').recovery_point}",
-)
+erratum("At the start each log's checkpoint becomes its recovery point",
+        "after an unclean stop. After a clean one everything is flushed, and the recovery point is the log end, whatever the file says",
+        f"the file says 0, recovered: {believed}, recovery point: {layer.log('orders-0').recovery_point}")  # fmt: skip
 
 # %% [markdown]
 # ### A disk that fails
 #
-# Two log directories. The second one cannot be written any more, which nobody knows before somebody tries: here the task of the recovery points, at second 30.
+# The second of two log directories fails. The task of the recovery points notices it first, at second 30.
 
 # %%
 layer = StorageLayer(dirs=("disk-a", "disk-b"))
@@ -513,13 +479,13 @@ predict(
 )
 
 # %% [markdown]
-# One error of one file, and no log of that directory does anything more. `LogManager` then takes the directory and its logs out of use, and the broker goes on with the others, unless the directory holds the metadata log, by default the first one: then the broker halts. `LogManager.shutdown` ends in an exception, in Kafka too: the failed directory's lock
-# has been destroyed before. (The broker logs the exception and goes on stopping.) By then the marker of `disk-a` is written.
-
-# %% [markdown]
+# After one error in one file `LogManager` takes the directory and its logs out of use, and the broker goes on with the others. If the directory holds the metadata log (by default the first one does), the broker halts.
+# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was destroyed before. The broker logs it and goes on stopping.
+#
 # ## 5. Three witnesses
 #
-# The same life of a broker by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**: its own `LogManager`, in a JVM of its own, with the same clock. (`[3x100]` is a batch of three records with values of 100 bytes; `tick` is in ms.)
+# The same life of a broker by minikafka, by Spark from the lines alone, and by Kafka's own `LogManager`, with the same clock. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
+# Printed first: the file of recovery points.
 
 # %%
 from minikafka.witness import agree
@@ -548,13 +514,11 @@ kill
 start
 """)
 ours, spark, kafka = three_witnesses(workload)
+print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}" for number in (5, 11, 14, 15)), sep="\n")
 agree(ours, spark, kafka)
 
-# %%
-print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}" for number in (5, 11, 14, 15)), sep="\n")
-
 # %% [markdown]
-# Now a bug is planted: the task writes the logs' ends where their recovery points belong. (Operation 0 is the first start.)
+# Now a planted bug: the task writes the logs' ends instead of their recovery points. If the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment. (Operation 0 is the first start.)
 
 # %%
 with planted("the log end is written as the recovery point"):
@@ -573,7 +537,7 @@ predict(
 # %%
 predict(
     "recovery-file-contradicted-by",
-    "About the file after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    "How many of the other witnesses contradict minikafka about that file? (1 or 2)",
     ___,
     lambda: sum(witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file") for witness in (spark, kafka) if witness),
 )
@@ -583,34 +547,27 @@ print(found.first_difference)
 print("after the kill and the start, operation 13:", sick.value(13, "recovery_points"), " and should be", spark.value(13, "recovery_points"))
 
 # %% [markdown]
-# No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. Records are lost in one case: the log rolls,
-# the task writes the file, and the power fails before the background flush. The file then calls the rolled segment safe, and no start reads it again.
-
-# %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Storage layer: rebuild](09-storage-layer-rebuild.ipynb), five functions and five rungs.
+# In [Storage layer: rebuild](09-storage-layer-rebuild.ipynb): five functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the five tasks, their order and periods, and the bytes of all files | directories are loaded in the order of their names; Kafka takes the order of the file system | moving a log to another directory (`-future`) |
-# | the steps of start, stop and deletion, and what a crash in between leaves | where Kafka halts the process, because no directory is left, an exception is raised | stray logs and cordoned directories outside the exercises, changed settings |
-# | what a damaged checkpoint leads to | no metrics, no remote storage | the cleaner: lesson *Compaction* |
+# | the five tasks, their order and periods, the bytes of all files | directories are loaded by name | moving a log to another directory |
+# | the steps of start, stop and deletion | an exception where Kafka halts because no directory is left | stray logs, cordoned directories (see the exercises); changed settings |
+# | what a damaged checkpoint leads to | no remote storage | the cleaner |
 #
-# *What is different here:* the clock. In this page tasks that are due at the same second run in the order in which they were scheduled; a broker has `background.threads` for them, ten by default, and they may run at once.
-# The third witness does not run in the lesson's Spark JVM, as in other lessons, but in one that has the whole broker's jars.
+# *What is different here:* tasks that are due at the same second run one after the other. A broker's `background.threads`, ten by default, may run them at once.
 #
 # **A question to take along.** A broker was shut down, and has been starting for 20 minutes; the log says that it recovers logs. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Whether the stop was clean: the marker is gone by now, but the broker's log tells for each directory whether it was there. If not: was the process killed before it was done
-# (`controlled.shutdown`, the patience of systemd or Kubernetes)? Had the directory failed, or had one of its logs? Or is it the second start, after a first one that was
-# killed because it took too long? Each start that is killed leaves the next one unclean. Then how much is read: one segment per log if recovery points are fresh, everything
-# if the file was lost or could not be read. And how many at a time: `num.recovery.threads.per.data.dir`.
+# Was the stop clean? The broker's log says it for each directory. If not: was the process killed before the stop was done, or an earlier start? Had a directory failed?
+# With fresh recovery points one segment per log is read, without the file everything. `num.recovery.threads.per.data.dir` says how many logs at a time.
 #
 # </details>
 

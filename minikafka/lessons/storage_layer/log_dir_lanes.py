@@ -24,6 +24,15 @@ LANES = (
 OF_LOGS = ("flush-log", "delete-file")
 """Tasks of single logs that are shown as well: what a roll and a deletion leave to the background."""
 
+_MARKS = (
+    (True, False, "Large square", "a task runs now"),
+    (False, False, "Small full square", "a task of the log manager has run"),
+    (False, True, "Small hollow square", "a task of one log has run"),
+)
+"""The squares on the lanes: whether the task runs now, whether it is one of `OF_LOGS`, its look, and what it means."""
+
+_UP = ("Bar", "the broker is up")
+
 _MARGIN, _LEFT, _TOP, _LANE, _ROW = 10, 118, 62, 19, 18
 _CONTENT, _FILES_WIDTH = 258, 570
 _CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint")
@@ -176,9 +185,11 @@ def render_lanes(frame: LogDirFrame, end: int | None = None, rows: int | None = 
     parts += _scale(frame, bottom, unit, end)
     top = bottom + 52
     parts += _listing(frame, top)
+    foot = top + rows * _ROW + 18
     legend = "+ new · ● changed · − gone · the upright line is now"
-    parts.append(drawing.text(_MARGIN, top + rows * _ROW + 18, legend, kind="s"))
-    return drawing.svg(drawing.WIDTH, top + rows * _ROW + 28, "".join(parts), str(frame))
+    parts += [drawing.text(_MARGIN, foot, legend, kind="s"), *_legend(foot + 20)]
+    words = ". ".join(f"{look}: {meaning}" for look, meaning in (*(each[2:] for each in _MARKS), _UP))
+    return drawing.svg(drawing.WIDTH, foot + 30, "".join(parts), f"{frame}\n{words}.")
 
 
 def _runs(frame: LogDirFrame, unit: float) -> list[str]:
@@ -197,12 +208,27 @@ def _lane(frame: LogDirFrame, name: str, words: str, y: float, unit: float, end:
         drawing.line(_LEFT, y, _LEFT + end * unit, y),
     ]
     for second in sorted({second for ran, second in frame.ran if ran == name}):
-        now = second == frame.second
-        wide = 9 if now else 6
-        x = _LEFT + second * unit
-        colour = "hw" if now else "lso" if name in OF_LOGS else "leo"
-        parts.append(drawing.rect(x - wide / 2, y - wide / 2, wide, wide, colour, stroke="none"))
+        parts.append(_mark(_LEFT + second * unit, y, now=second == frame.second, of_a_log=name in OF_LOGS))
     return parts
+
+
+def _mark(x: float, y: float, *, now: bool, of_a_log: bool) -> str:
+    """The square of one run of a task, around (x, y). Size and filling tell the same as the colour."""
+    wide = 9 if now else 6
+    box = (x - wide / 2, y - wide / 2, wide, wide)
+    if of_a_log and not now:
+        return drawing.rect(*box, "paper", stroke="lso", weight=1.6)
+    return drawing.rect(*box, "hw" if now else "leo", stroke="none")
+
+
+def _legend(y: float) -> list[str]:
+    """What each square of the lanes, and the bar of the broker, stands for."""
+    parts, x = [], _MARGIN + 5.0
+    for now, of_a_log, _, meaning in _MARKS:
+        parts += [_mark(x, y - 4, now=now, of_a_log=of_a_log), drawing.text(x + 10, y, meaning, kind="s")]
+        x += 10 + drawing.width(meaning, "s") + 26
+    parts.append(drawing.rect(x - 5, y - 9, 22, 11, "committed", stroke="good"))
+    return [*parts, drawing.text(x + 23, y, _UP[1], kind="s")]
 
 
 def _scale(frame: LogDirFrame, y: float, unit: float, end: int) -> list[str]:
