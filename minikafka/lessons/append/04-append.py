@@ -421,7 +421,7 @@ predict(
 )
 
 # %%
-print(*refusal.walk.frames[-4:], sep="\n")
+print(*(str(frame).partition(" [")[0] for frame in refusal.walk.frames[-4:]), sep="\n")
 closed = fresh_log()
 closed.append_as_leader(records(1, 1), leader_epoch=0)
 closed.close_handlers()
