@@ -1,17 +1,15 @@
 # %% [markdown]
 # # Producers and transactions
 #
-# *What a log remembers of those who write to it: so that a retry makes no duplicate, a zombie is kept out, and half a transaction is never read.*
+# *What a log remembers of its producers: so that a retry makes no duplicate, a zombie is kept out, and half a transaction is never read.*
 #
 # ## 1. The question
 #
-# **Time:** about thirty-five minutes to read, fifty-five minutes to rebuild.
-# **Before:** *High watermark* and *Append*.
+# **Time:** about thirty minutes to read, fifty-five minutes to rebuild. **Before:** *High watermark* and *Append*.
 #
-# **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` or an `InvalidProducerEpochException` says about whom, what holds
-# `read_committed` consumers back, and where each of these stands in Kafka's source.
+# **Afterwards you can decide:** when a retry makes no duplicate, who caused an `OutOfOrderSequenceException` or an `InvalidProducerEpochException`, and what holds `read_committed` consumers back.
 #
-# What goes wrong without a memory of producers? A producer sends three records. They are written, the answer gets lost, and the producer sends them again.
+# What goes wrong without a memory of producers? A producer sends three records. The broker writes them, its answer gets lost, and the producer sends them again.
 
 # %%
 from minikafka.lab import OffsetRuler, Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
@@ -32,17 +30,15 @@ got = values_of(forgetful, FetchIsolation.LOG_END)
 # %%
 predict(
     "records-after-retry",
-    "The same three records have come a second time. How many records does a consumer get?",
+    "The three records have come twice. How many does a consumer get?",
     ___,
     lambda: len(got),
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
+# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
 #
-# The same with a memory. (`sent` makes a batch as it comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
+# Now the same with a memory. (`sent` makes a batch as it comes over the network. `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` are explained in part 2.)
 
 # %%
 log = fresh_log()
@@ -52,8 +48,8 @@ print("without producer id:", got)
 print("with id and sequence, the log ends at", log.log_end_offset)
 
 # %% [markdown]
-# Without a memory every record is there twice, and no consumer can tell. With one, the second batch was answered like the first, and not written.
-# **The log remembers producers, not records:** a few numbers for each, which is enough.
+# Without a memory every record is there twice. With one, the log answered the second batch like the first, and did not write it.
+# **The log remembers producers, not records:** a few numbers for each.
 
 # %% [markdown]
 # ## 2. The picture
@@ -64,10 +60,10 @@ diagram("producers")
 # %% [markdown]
 # - **Producer id, epoch, sequence:** who produces, in which incarnation, and the number of the batch's first record, counted per partition.
 # - **Transaction:** batches of one producer with a bit in the header, from the first such batch to a marker.
-# - **Marker:** a batch of one control record that commits or aborts a producer's transaction. The transaction's coordinator sends it, and says
-#   by which version of the protocol (**transaction version** 0, 1 or 2).
+# - **Marker:** a batch of one control record that commits or aborts a producer's transaction. The transaction coordinator sends it, under
+#   a version of the protocol (**transaction version** 0, 1 or 2).
 # - **LSO**, last stable offset: below it every transaction is decided, and its marker is below the high watermark.
-# - **Snapshot:** what is known of all producers before an offset, in a file named by that offset.
+# - **Snapshot:** a file with what the log knows of all producers before an offset. Its name is that offset.
 
 # %%
 log = fresh_log()
@@ -84,7 +80,7 @@ erratum(
 #
 # 1. A client's batch with a producer id is written once, while the log remembers it: a retry gets the first answer.
 # 2. In an epoch sequences go on without a gap; a new epoch begins at 0.
-# 3. An older epoch than the one that is known is refused, and nothing changes.
+# 3. An epoch older than the known one is refused, and nothing changes.
 # 4. LSO is not above the first record of a transaction that is open, or whose marker HW has not passed.
 # 5. LSO ≤ HW ≤ LEO.
 
@@ -105,8 +101,8 @@ print("rule 5:", log.last_stable_offset <= log.high_watermark <= log.log_end_off
 #
 # ### Step 9, from within
 #
-# The lesson *Append* passed over step 9. It asks about each batch that has a producer id: is it a retry, may this producer write, and what will be known of it
-# afterwards? Nothing is noted yet: the new state waits until the batch is written. A producer sends two batches, and the second is walked.
+# Step 9 of an append looks at each batch that has a producer id. Is it a retry? May this producer write? What will the log know of it afterwards?
+# The log keeps the new state only after it has written the batch. Here is a producer's second batch.
 
 # %%
 log = fresh_log()
@@ -121,7 +117,7 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the log knows of the producer now, its whole memory of it:
+# All that the log now knows of the producer:
 
 # %%
 entry = log.producer_state_manager.active_producers[7]
@@ -130,12 +126,11 @@ for name in entry.__slots__:
     print(f"{name:25}", [tuple(batch) for batch in known] if name == "batch_metadata" else known)
 
 # %% [markdown]
-# A batch is a last sequence, a last offset, the number of records after the first one, and a timestamp. Of the records themselves nothing is kept.
+# For each batch the log keeps the last sequence, the last offset, the number of records after the first one, and a timestamp.
 #
 # ### Duplicates, answered from memory
 #
-# A producer may have five requests in flight, and the answer to any of them may get lost. This one sends six batches of two records, and then all six
-# once more.
+# A producer may have five requests in flight. This one sends six batches of two records, and then all six again.
 
 # %%
 log = fresh_log()
@@ -145,7 +140,7 @@ batches = [(producer.send(2).first_offset, producer.last) for _ in range(6)]
 # %%
 predict(
     "oldest-batch-again",
-    "The oldest of the six batches (sequence 0) comes again: its offset, or the name of the exception?",
+    "The oldest batch (sequence 0) comes again: its offset, or the name of the exception?",
     ___,
     lambda: log.append_as_leader(sent(batches[0][1]), leader_epoch=0).first_offset,
 )
@@ -159,18 +154,14 @@ for (first, _), walk in zip(batches, answers):
 print("LEO", log.log_end_offset)
 
 # %% [markdown]
-# The last five are answered as they were the first time, and the
-# log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts, and what
-# it knows of producers comes from a snapshot file.
+# The log answers the last five as it did the first time. It no longer remembers sequence 0, and expects another one. Now the broker restarts, and reads from a snapshot file what it knows of producers.
 
 # %%
 log.close()
 log = open_log(log.dir)
-
-# %%
 predict(
     "batch-again-after-restart",
-    "The batch before the last one (sequence 8) comes again after the restart: its offset, or the name of the exception?",
+    "The batch before the last one (sequence 8) comes again: its offset, or the name of the exception?",
     ___,
     lambda: log.append_as_leader(sent(batches[-2][1]), leader_epoch=0).first_offset,
 )
@@ -180,10 +171,9 @@ print([(b.first_seq, b.last_offset) for b in log.producer_state_manager.active_p
 print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0).first_offset)
 
 # %% [markdown]
-# Sequence 8 was refused with `OutOfOrderSequenceException`: a snapshot has room for one batch of each producer, the last. That is enough to go on in sequence, and for the retry of the last batch.
+# The log refused sequence 8 with `OutOfOrderSequenceException`: a snapshot has only the last batch of each producer.
 #
-# Which sequence may a producer begin with? Here are four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
-# once more in epoch 3.
+# Which sequence may a producer begin with? This log has never seen producer 9.
 
 # %%
 log = fresh_log()
@@ -192,13 +182,12 @@ for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9
     print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
 
 # %% [markdown]
-# An unknown producer may begin anywhere: its records may have been deleted, and what was known of it with them. (Only transactions of
-# version 2 must begin at 0.) A new epoch begins at 0, with no batches to remember, and from then on the old epoch is refused.
+# An unknown producer may begin anywhere: its records may have been deleted, and its state with them. (Only transactions of
+# version 2 must begin at 0.) A new epoch begins at 0, and ends the old one.
 #
 # ### Epochs fence
 #
-# Producer 7 hangs, and its successor registers under the same transactional id. The coordinator gives out the same producer id with the next epoch. Then the first one
-# wakes up, and goes on where it was.
+# Producer 7 hangs. Its successor registers under the same transactional id, and gets the same producer id with the next epoch. Then the first one wakes up.
 
 # %%
 log = fresh_log()
@@ -209,8 +198,8 @@ walk = step_through(zombie.send, 1)
 print("the zombie:", type(walk.raised).__name__, " LEO", log.log_end_offset)
 
 # %% [markdown]
-# In version 2 of the protocol a marker brings a new epoch as well, so that a late batch of the last transaction can't slip into the next. An open
-# transaction of epoch 0 gets three markers: one of epoch 0, one of epoch 1, and that one once more. How many are refused?
+# In version 2 of the protocol a marker also brings a new epoch, so that a late batch of the last transaction can't slip into the next. An open
+# transaction of epoch 0 gets three markers: of epoch 0, of epoch 1, and of epoch 1 again.
 
 # %%
 log = fresh_log()
@@ -234,13 +223,12 @@ late = step_through(log.append_as_leader, sent("1x1 pid=7 epoch=0 seq=1 txn"), 0
 print("a late batch of epoch 0:", type(late.raised).__name__)
 
 # %% [markdown]
-# The marker with the known epoch was refused while the transaction was open: it could be a late one. Afterwards a marker with the known epoch does
-# no harm, for nothing is open. It is a retry of the coordinator's, and is written a second time.
+# While the transaction was open, the log refused the marker with the known epoch: it could be a late one. Afterwards nothing is open, so the coordinator's retry does no harm, and the log writes it.
 #
 # ### Where the memory ends
 #
-# Rule 1 has two conditions: the batch is a client's, and the log remembers the producer. One batch is sent twice: by a client, by a
-# coordinator, and by a client that was silent in between for ten minutes more than `producer.id.expiration.ms`, a day.
+# Rule 1 has two conditions: a client sent the batch, and the log remembers the producer. Here one batch is sent twice: by a client, by a
+# coordinator, and by a client that is silent in between for `producer.id.expiration.ms` (a day) and ten minutes.
 
 # %%
 DAY, TEN_MINUTES = 86_400_000, 600_000
@@ -252,22 +240,20 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
     print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
 
 # %% [markdown]
-# A coordinator's batch is checked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
-# is silent for a day is forgotten at the next check (there is one every ten minutes). From then on it is unknown, and may begin anywhere, even where it was.
-# Silence counts from the timestamp of its last batch, and one with an open transaction is not forgotten (`ProducerStateManager.isProducerExpired`).
+# The log checks the epoch of a coordinator's batch, but neither its sequence nor whether it is a duplicate: it writes it twice. The log forgets a producer that
+# is silent for a day at its next check (one every ten minutes). Then it may begin anywhere, even where it was.
+# Silence counts from the timestamp of its last batch. A producer with an open transaction is not forgotten (`ProducerStateManager.isProducerExpired`).
 #
 # ### On a follower
 #
-# A follower works out the producers' states as its leader does. It does not check sequences and does not look for duplicates. An older epoch only causes a
-# warning in the broker's log: its leader has checked all of that. Can step 9 still refuse there? A follower is sent a batch of producer 7's transaction, and then one
-# of the same producer that belongs to none. (A leader refuses that one; here nobody did.)
+# A follower keeps producers' states as its leader does. It does not check sequences and does not look for duplicates. An older epoch only causes a warning: the leader has checked all of that. Now a follower gets a batch of producer 7's transaction, then a plain one of producer 7. (A leader would refuse it.)
 
 # %%
 other = fresh_log()
 other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=0 txn offset=0 leader_epoch=0"), leader_epoch=0)
 predict(
     "follower-end-open-transaction",
-    "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
+    "Where does the follower end after the plain batch at 1: a number, or the name of the exception?",
     ___,
     lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
 )
@@ -277,12 +263,11 @@ walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offs
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
-# What fits no state of the producer is refused by leaders and followers alike.
+# Leaders and followers both refuse a batch that fits no state of its producer.
 #
 # ### A transaction, opened, aborted, indexed
 #
-# Producers 7 and 8 write transactions, and somebody else writes outside of any. Each has a lane; the brackets are transactions, and the
-# line through all lanes is the last stable offset.
+# Producers 7 and 8 write transactions, another producer writes plain records. Brackets are transactions; the line through all lanes is the last stable offset.
 
 # %%
 log = fresh_log()
@@ -319,11 +304,9 @@ lanes.snap("8 commits: nothing is undecided")
 lanes.play()
 
 # %% [markdown]
-# A marker on one disk may be lost with it. The transaction is decided for good only when the high watermark has passed it.
+# A marker on one disk may be lost with it. The transaction is decided for good when the high watermark has passed its marker.
 #
-# The aborted one is in the transaction index, a file of its own that only segments with aborted transactions have. Its entry was written
-# with the marker, in step 12. The last field says where LSO will go once the marker is replicated: to the first record of the oldest
-# transaction that is open then, 8's at 3.
+# Step 12 wrote the aborted one to the transaction index, a file that only segments with aborted transactions have. Its last field says where LSO goes once the marker is replicated: to the first record of the oldest open transaction, 8's at 3.
 
 # %%
 [entry] = log.active_segment.txn_index.all_aborted_txns()
@@ -336,8 +319,7 @@ seven.end("abort")
 print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
 
 # %% [markdown]
-# A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort marker was indexed
-# all the same, as a transaction that began at that marker.)
+# A marker without an open transaction completes nothing and is not indexed.
 
 # %%
 log = fresh_log()
@@ -354,8 +336,7 @@ erratum(
 # %% [markdown]
 # ### The snapshot
 #
-# After a restart the memory must be there again, and reading the whole log for it would take long. So the log writes it down now and then. Watch the
-# names: a snapshot is named by the offset before which it holds.
+# After a restart the log needs this memory again. Reading all records for it would take long, so the log writes snapshots. Watch their names:
 
 # %%
 log = fresh_log({"internal.segment.bytes": 300})
@@ -367,8 +348,7 @@ for word, action in {"two appends": lambda: (seven.send(4), eight.send(2)), "a f
     print(f"{word:22}", [int(name.split(".")[0]) for name in files_of(log) if name.endswith(".snapshot")])
 
 # %% [markdown]
-# A roll takes one, and so does a clean close. (Recovery takes more, on its way through the segments.) The one that a roll takes has the name of the new segment:
-# whoever must read that segment again begins with what the snapshot says. The last one holds:
+# A roll takes one, and so does a clean close. (Recovery takes more as it goes through the segments.) A roll's snapshot has the name of the new segment. The last one holds:
 
 # %%
 from minikafka.log.producer.snapshot_file import read_snapshot
@@ -377,8 +357,6 @@ last = log.dir / [name for name in files_of(log) if name.endswith(".snapshot")][
 for entry in read_snapshot(last):
     words = [f"{batch.first_seq}..{batch.last_seq}" for batch in entry.batch_metadata]
     print("producer", entry.producer_id, " batches", words, " open from", entry.current_txn_first_offset)
-
-# %%
 erratum(
     "The snapshot is on the device before the new segment is opened",
     "since 3.1 it is written after the new segment is there, since 3.7 without a flush; the task flush-log, which the roll leaves behind, flushes it",
@@ -388,7 +366,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# Two transactions, and a record outside of any. Spark gives each record its producer's next marker, and finds the last stable offset without a notion of append. `consume`
+# Two transactions, and a plain record. Spark finds each record's next marker of the same producer. `consume`
 # is what a consumer sees; `maybe_increment_high_watermark leo` stands for followers that have fetched everything. (Markers of transaction
 # version 0 keep the producer's epoch.)
 
@@ -407,15 +385,12 @@ maybe_increment_high_watermark leo
 consume read_committed=true
 """)
 ours, spark, kafka = three_witnesses(workload)
-agree(ours, spark, kafka)
-
-# %%
 print("last stable offset by minikafka:", ours.column("last_stable_offset"))
 print("last stable offset by Spark:    ", spark.column("last_stable_offset"))
+agree(ours, spark, kafka)
 
 # %% [markdown]
-# A bug is planted: a marker lets its transaction go as soon as it is written, replicated or not. After which operation (counted from 0) will
-# the witnesses differ first, and how many of the other two contradict minikafka there?
+# We plant a bug: a marker frees its transaction as soon as it is written, replicated or not. Operations count from 0.
 
 # %%
 with planted("a marker frees its transaction before it is replicated"):
@@ -433,7 +408,7 @@ predict(
 # %%
 predict(
     "stable-offset-contradicted-by",
-    "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    "How many witnesses contradict minikafka there (1 or 2)?",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
@@ -444,7 +419,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Producers and transactions: rebuild](05-producers-and-transactions-rebuild.ipynb), four functions and six rungs.
+# [Producers and transactions: rebuild](05-producers-and-transactions-rebuild.ipynb) has four functions and six rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
@@ -455,18 +430,16 @@ print(found.first_difference)
 # | when a transaction opens, what its marker completes, what the index holds | no metrics of producers | the coordinator's own log, and how it decides |
 # | snapshots, to the byte | | how recovery rebuilds this memory: lesson *Crash and recovery* |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. Everything else Spark works out from the workload.
+# *What Spark is told:* the size of each batch, from the record builder. Spark works out the rest from the workload.
 #
-# **A question to take along.** A service reads with `read_committed` and has seen nothing for an hour; others, which read uncommitted, are
-# up to date. What do you check first?
+# **A question to take along.** A `read_committed` service has seen nothing for an hour. Services that read uncommitted are up to date. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The last stable offset of the partition against its high watermark. If it is behind, somebody's transaction is open from that very offset:
-# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch there. Once `transaction.timeout.ms` has passed, the
-# coordinator aborts an open transaction (it looks every ten seconds), unless it knows nothing of it (those are what `find-hanging` finds); then an administrator
-# aborts it. And look whether the high watermark itself moves: a marker that is not replicated decides nothing.
+# Compare the partition's last stable offset with its high watermark. If it is behind, the transaction that holds it begins at that offset:
+# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch. After `transaction.timeout.ms` the
+# coordinator aborts an open transaction (it looks every ten seconds), unless it knows nothing of it. `find-hanging` finds those, and an administrator
+# aborts them. Also look whether the high watermark moves: a marker that is not replicated decides nothing.
 #
 # </details>
 
