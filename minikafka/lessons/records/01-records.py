@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Records
 #
-# *What a record batch is on disk, byte by byte, what its checksum covers and what it leaves out, and what becomes of a batch later.*
+# *What a record batch is on disk, byte by byte, what its checksum covers, and what becomes of a batch later.*
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about forty-five minutes to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
-# **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, why timestamps in a log differ from those that were
-# sent, and how to read a batch in a hex dump.
+# **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, and why timestamps in a log differ from those that were
+# sent.
 #
-# A producer sends one record. Here is its batch, byte by byte. On the way one bit flips in byte 76: bit 3, counted from the lowest, which is bit 0. What goes wrong without a checksum? The log believes every batch as it is.
+# A producer sends one record. Here is its batch, byte by byte. On the way bit 3 of byte 76 flips. What goes wrong without a checksum? The log accepts every batch as it is.
 
 # %%
 from minikafka.lab import ___, batch_of, batches_in, changed_fields, copied_log, diagram, erratum, flipped, fresh_log
@@ -39,17 +39,14 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
+# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
 
 # %%
 print("byte 76 was", bytes(payment.buffer[76:77]).hex(), "and is", bytes(damaged.buffer[76:77]).hex())
 print("a consumer reads:", got)
 
 # %% [markdown]
-# The record is lost, and another one stands in its place: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. The log has no way to
-# tell. Now with the checksum:
+# Another record stands in place of the one that was sent: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. Now with the checksum:
 
 # %%
 log = fresh_log()
@@ -61,7 +58,7 @@ log.append_as_leader(payment, leader_epoch=0)
 print("as it was sent:", values_of(log, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# **A batch carries its own proof.** But the leader must write into each batch: offsets, for one. What becomes of the proof then?
+# **A batch carries its own proof.** But the leader must write into each batch, offsets for instance. Does the proof still hold?
 
 # %% [markdown]
 # ## 2. The picture
@@ -71,14 +68,14 @@ diagram("records")
 
 # %% [markdown]
 # - **Record:** a key, a value, headers, a timestamp. Key and value may be null.
-# - **Batch:** the records that a producer sends together; what is written, fetched, compressed and checked as a whole. Its **header** has 61 bytes.
-# - **Delta:** a distance. A record holds its offset and its timestamp as distances from the batch's base offset and base timestamp.
+# - **Batch:** the records that a producer sends together. It is written, fetched, compressed and checked as a whole. Its **header** has 61 bytes.
+# - **Delta:** a distance. A record holds its offset and timestamp as distances from the batch's base offset and base timestamp.
 # - **Varint:** a whole number in as many bytes as it needs.
 # - **CRC:** a checksum of 32 bits. Kafka's is CRC-32C.
-# - **Magic:** the version of the format. It is 2 in all that today's producers send; 0 and 1 are found in old logs.
-# - **Control batch:** a batch that comes from a broker and not from a producer, the end of a transaction for instance. No application sees its record.
+# - **Magic:** the version of the format. Today's producers send 2; old logs also have 0 and 1.
+# - **Control batch:** a batch that a broker wrote, for instance the end of a transaction. Applications do not see its record.
 #
-# A real broker wrote the directory `data/orders-0`. We open a copy and take the batches as they lie in its files.
+# A real broker wrote `data/orders-0`. Here are the batches of its files.
 
 # %%
 orders = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "retention.ms": -1})
@@ -90,7 +87,7 @@ print(len(batches), "batches; the first has", batches[0].size_in_bytes, "bytes")
 #
 # 1. A batch says how long it is: its length counts the bytes behind that field, 12 less than the whole. Batches lie end to end.
 # 2. The CRC is that of the bytes from the attributes to the end.
-# 3. A record's offset is the base offset and its delta. Deltas grow; none is above the last offset delta.
+# 3. A record's offset is the base offset plus its delta. Deltas grow; none is above the last offset delta.
 # 4. With CreateTime, the max timestamp is the largest timestamp of the records.
 # 5. A batch that was never compacted has a record for each offset.
 
@@ -110,19 +107,17 @@ print("rule 5:", all(b.count == b.last_offset - b.base_offset + 1 for b in batch
 #
 # ### Under the microscope
 #
-# The first batch of the orders. The slider, or the arrow keys on it, go from field to field; with the mouse on a byte you see which field it belongs
-# to. The names of the header's fields are those of Kafka's own documentation of the message format.
+# The first batch of the orders. The slider goes from field to field.
 
 # %%
 microscope(batches[0])
 
 # %% [markdown]
-# Look at the first record (r0): its length, then a byte of attributes that is always 0, then two deltas. All numbers of a record are varints. How many bytes does
-# a record need for a number?
+# Look at the first record (r0): its length, a byte of attributes that is always 0, then two deltas. All numbers of a record are varints.
 #
 # ### Varints
 #
-# A byte has room for seven bits; the eighth says whether another byte follows. Signs are folded in first, by **zigzag**.
+# A byte has room for seven bits; the eighth says whether another byte follows. **Zigzag** first folds the sign into the number.
 
 # %%
 from minikafka.record.format.varint import write_varint
@@ -141,7 +136,7 @@ predict(
 )
 
 # %% [markdown]
-# Now the whole record. The stepper runs the function that writes one, with an offset delta of 2, a timestamp delta of −5 ms and no key.
+# Now a whole record, with an offset delta of 2, a timestamp delta of −5 ms and no key.
 
 # %%
 from minikafka.record.format.record import Header
@@ -163,8 +158,7 @@ erratum(
 # %% [markdown]
 # ### Offsets in place
 #
-# A producer does not know where its batch will stand, so it numbers from 0, and a leader takes no other batch from it. The log ends at 100, and a batch of three records comes in. In how many of its fields does
-# the stored batch differ from the one that was sent?
+# A producer does not know where its batch will stand, so it numbers from 0, and a leader accepts no other batch from it. The log ends at 100.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -173,7 +167,7 @@ for each in (log, twin):
 as_sent = bytes(batch_of("one", "two", "three").buffer)
 predict(
     "fields-changed-by-leader",
-    "Three records come in at offset 100. In how many fields does the stored batch differ from the one sent?",
+    "Three records come in at offset 100. In how many fields does the stored batch differ?",
     ___,
     lambda: twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4) and len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
 )
@@ -184,8 +178,8 @@ print("offsets:", [record.offset for record in batches_in(log)[0]])
 changed_fields(as_sent, batches_in(log)[0].buffer)
 
 # %% [markdown]
-# Both lie before the CRC. So the leader has nothing to compute anew, whatever the number of records: `DefaultRecordBatch.setLastOffset` and `setPartitionLeaderEpoch`
-# write 12 bytes between them, and the proof of the producer still holds: a follower and a consumer compare the very CRC that the producer wrote.
+# Both fields lie before the CRC: `DefaultRecordBatch.setLastOffset` and `setPartitionLeaderEpoch`
+# write 12 bytes, and the leader computes no CRC. Followers and consumers compare the CRC that the producer wrote.
 
 # %%
 as_packed = bytes(sent("3x50 codec=gzip").buffer)
@@ -200,7 +194,7 @@ erratum(
 # %% [markdown]
 # ### Timestamps
 #
-# A topic with `message.timestamp.type=LogAppendTime` wants the time of the append, not the producer's. The batch was made 5 seconds ago. The log ends at 100 as before.
+# A topic with `message.timestamp.type=LogAppendTime` takes the time of the append. The producer made the batch 5 seconds ago; the log again ends at 100.
 
 # %%
 log, twin = (fresh_log({"message.timestamp.type": "LogAppendTime"}, start_ms=1_700_000_005_000) for _ in range(2))
@@ -209,7 +203,7 @@ for each in (log, twin):
 twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
 predict(
     "fields-with-append-time",
-    "In a topic with LogAppendTime: in how many fields does the stored batch differ from the one sent?",
+    "With LogAppendTime: in how many fields does the stored batch differ?",
     ___,
     lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
 )
@@ -220,8 +214,8 @@ print("read:", [record.timestamp for record in batches_in(log)[0]])
 changed_fields(as_sent, batches_in(log)[0].buffer)
 
 # %% [markdown]
-# No record was touched here either: a bit of the attributes says that the batch's max timestamp counts for all of them. But attributes and max timestamp lie under the
-# CRC, so this topic costs the leader a new one for each batch.
+# The leader changed no record: a bit of the attributes says that the batch's max timestamp counts for all of them. But attributes and max timestamp lie under the
+# CRC, so the leader computes a new one for each batch.
 
 # %%
 stored = batches_in(log)[0]
@@ -234,7 +228,7 @@ erratum(
 # %% [markdown]
 # ### Codecs
 #
-# A compressed batch has the same header. Behind it stands one stream with all records in it.
+# A compressed batch has the same header, and behind it one stream with all records.
 
 # %%
 for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -242,12 +236,12 @@ for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
     print(f"{codec:6} attributes {packed[22]:03b}, {len(packed):3} bytes, the stream begins {packed[61:69].hex(' ')}")
 
 # %% [markdown]
-# A codec works on a whole batch, the header stays as it is. The streams begin with their formats' own marks: `1f 8b` is gzip, `82 53 4e 41` the frame in which Java packs
+# Each stream begins with its format's mark: `1f 8b` is gzip, `82 53 4e 41` the frame in which Java packs
 # snappy, `04 22 4d 18` lz4's frame, `28 b5 2f fd` zstd's.
 #
 # ### Control batches
 #
-# The end of a transaction is a batch of one record. Its key and value are the coordinator's: a version and a type, a version and an epoch.
+# The end of a transaction is a batch of one record from the coordinator. Its key holds a version and a type, its value a version and an epoch.
 
 # %%
 microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())), "A commit marker")
@@ -255,7 +249,7 @@ microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())
 # %% [markdown]
 # ### After compaction
 #
-# Keys a, b, a, b in one batch: two of its records are hidden by younger ones. The log is compacted. What is the base offset of the batch when record 0 is gone?
+# Keys a, b, a, b in one batch: younger records hide the first two. Now the log is compacted.
 
 # %%
 from minikafka.lab import log_after
@@ -281,9 +275,9 @@ for when, batch in (("before", before), ("after", after)):
     print(f"{when:6} base offset, last offset delta, count: {fields}, records {[record.offset for record in batch]}")
 
 # %% [markdown]
-# The batch still stands for the offsets 0 to 3: base offset and last offset delta stay, the count falls. So the next batch begins where it always did, and the last
-# sequence number of a producer can still be worked out. The cleaner goes so far as to keep a batch of 61 bytes with no record at all, if it is the last one that
-# tells of a producer's sequence:
+# The batch still stands for the offsets 0 to 3: base offset and last offset delta stay, the count falls. So the next batch begins where it did, and a producer's last
+# sequence can still be computed. The cleaner even keeps a batch of 61 bytes without a record, if it is the last one that
+# has a producer's sequence:
 
 # %%
 idempotent = COMPACTED.replace("[4x10 keys=2]", "[2x10 keys=2 pid=7 epoch=0 seq=0]\nappend_as_leader [2x10 keys=2]")
@@ -294,8 +288,7 @@ print("the producer's last sequence:", empty.last_sequence)
 # %% [markdown]
 # ### Flip a bit
 #
-# Back to the damage. A bit flips in one field of a batch: once on its way to the leader, once on the disk. The batch has 13 fields in its header. A producer sends it,
-# and the leader looks at it. In how many of the 13 can the bit flip, and the leader takes the batch all the same?
+# Now a bit flips in one field of a batch: once on its way to the leader, once on disk. The header has 13 fields.
 
 # %%
 noticed = who_notices(lambda: batch_of("one", "two"))
@@ -310,19 +303,16 @@ predict(
 noticed
 
 # %% [markdown]
-# Read the table by its columns.
-#
-# - **append:** only the leader epoch passes, and the leader writes that itself. A base offset other than 0 is refused because a client must count from 0.
-# - **log end after a recovery:** three batches, six records; the second batch is damaged, and the broker was killed. Where the CRC or the length is wrong, the log is cut
-#   before that batch, and the third batch is lost with it. A flip in base offset, leader epoch or magic need not be noticed at all.
-# - **values that are read:** what a reader makes of the file if nobody compares the CRC. Consumers compare it (`check.crcs`), and so do followers when they append; a leader that
+# - **append:** only a flip in the leader epoch passes, because the leader overwrites it. A base offset other than 0 is refused because a client must count from 0.
+# - **log end after a recovery:** three batches, six records; the second batch is damaged, and the broker was killed. If the CRC or the length is wrong, the recovery cuts
+#   before that batch, and the third batch is lost too. A flip in base offset, leader epoch or magic may stay unnoticed.
+# - **values that are read:** what a reader gets if nobody compares the CRC. Consumers compare it (`check.crcs`), and so do followers when they append. A leader that
 #   serves a fetch does not, and a clean start does not.
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out the header of each batch by one query: it
-# adds up varints, sizes and offsets. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# **minikafka** runs the workload. **Spark** knows only its lines, and adds up varints, sizes and offsets to each batch's header. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
 # (`[3x10]` is a batch of 3 records with values of 10 bytes, `ts` gives timestamps, `keys=2` two different keys; `reopen clean=false` is a kill and a start.)
 
 # %%
@@ -340,10 +330,9 @@ reopen clean=false
 agree(*three_headers(workload))
 
 # %% [markdown]
-# One line for each field. Spark has not seen a byte, and names the length of each batch.
+# Each line is a field of the header. Spark has seen no byte.
 #
-# Now a bug is planted in minikafka: it writes the time of the append into the batch, and leaves the CRC as it came. All that a log tells of itself is compared, after each of the
-# six operations. After which operation does minikafka differ first from Kafka? (`config` is not an operation; operation 0 is the first append, 4 a clean start, 5 the start after a kill.)
+# We plant a bug: the log writes the time of the append into the batch, and leaves the CRC as it came. (`config` is not an operation; operation 0 is the first append, 4 a clean start, 5 the start after a kill.)
 
 # %%
 ours, spark, kafka = three_witnesses(workload)
@@ -373,31 +362,31 @@ print("without the bug:                 ", ours.column("log_end_offset"))
 print(found.first_difference)
 
 # %% [markdown]
-# Seven records were written and could be read. The kill destroyed none of them; the recovery did, because it believed the CRC.
+# The log had seven records, all readable. The kill destroyed none of them; the recovery did, because it trusted the CRC.
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Records: rebuild](01-records-rebuild.ipynb), four functions and six rungs.
+# [Records: rebuild](01-records-rebuild.ipynb) has four functions and six rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every byte of a batch, compressed or not, of markers, and of what compaction writes | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes of the same records | magic 0 and 1, which minikafka reads as well |
+# | every byte of a batch, compressed or not, of markers, and of what compaction writes | a Python built with another zlib than Kafka's JVM writes other gzip bytes of the same records | magic 0 and 1, which minikafka reads as well |
 # | the attribute bits, the CRC, which fields a leader changes in place | a batch's header is unpacked at once, not field by field | control records of the metadata log (snapshots, voters) |
 # | who notices damage, and by which exception | | zero copy, by which a fetch sends a file's bytes |
 #
-# *What Spark is told:* timestamps and sizes of keys and values of each record, and the lines of the appends. It adds up the rest.
+# *What Spark is told:* each record's timestamp and sizes of key and value, and the lines of the appends.
 #
-# **A question to take along.** Your broker shows, after a power cut, *Found invalid messages* for a partition, and the log is shorter than before. The disk reports no
+# **A question to take along.** After a power cut your broker shows *Found invalid messages* for a partition, and the log is shorter than before. The disk reports no
 # error. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Whether the batches were ever whole: `minikafka dump-log` on a copy of the segment taken before the start prints each batch, and whether its CRC is right. A torn last batch is what a
-# power cut leaves. A wrong CRC in the middle, with batches behind it that are sound, points to memory or disk: those batches were cut, too. The other replicas still have them if they were replicated; so do
-# not let this broker lead before you have compared log ends.
+# Were the batches ever whole? `minikafka dump-log` on a copy from before the start prints each batch, and whether its CRC is right. A power cut leaves a torn last
+# batch. A wrong CRC in the middle, with sound batches behind it, points to memory or disk. Those batches were cut, too; other replicas still have them if they were replicated. So compare log ends before
+# this broker may lead.
 #
 # </details>
 
