@@ -1,18 +1,18 @@
 # %% [markdown]
 # # High watermark
 #
-# *Up to which offset are records safe? One number says so, and all of replication serves to move it.*
+# *Up to which offset are records safe? One number says so.*
 #
 # [中文](zh/03-high-watermark.ipynb)
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*.
+# **Time:** about forty-five minutes to read, an hour to rebuild. **Before:** the lesson *Segments*.
 #
 # **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
 #
-# What goes wrong without a high watermark? Take it away: let a consumer read everything that the leader has. The leader holds the records `0`, `1` and `2`. The follower has fetched two of them so far.
+# What goes wrong without a high watermark? Let a consumer read everything that the leader has. The leader has the records `0`, `1` and `2`; the follower has fetched two of them.
 
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
@@ -34,31 +34,26 @@ seen = values_of(leader, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "The consumer has read 0, 1 and 2. The leader dies; the follower leads, and takes the record 7. What does the consumer find at offset 2 now? (a number)",
+    "The leader dies; the follower leads, and writes the record 7. Which record does the consumer find at offset 2 now?",
     ___,
     lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
-
-# %%
-print("a consumer without high watermark saw", seen)
-print("the same consumer, asking again, sees", values_of(follower, FetchIsolation.LOG_END))
-
-# %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money on the strength of the first one has a problem. The mark was
-# at 2 all the time, up to where the follower had fetched. A consumer that stops there would never have seen the first one:
+# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
 
 # %%
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
+print("a consumer without high watermark saw", seen)
+print("the same consumer, asking again, sees", values_of(follower, FetchIsolation.LOG_END))
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# **A record is shown when every in-sync replica has it, and not before.** The high watermark is that line.
+# Offset 2 was the record `2`, and now it is the record `7`. The mark was
+# at 2 all the time: the follower had fetched up to there. A consumer that stops at the mark never sees the record `2`.
+#
+# **A record is shown when every in-sync replica has it, and not before.**
 
 # %% [markdown]
 # ## 2. The picture
@@ -72,10 +67,9 @@ diagram("high_watermark")
 # - **ISR**, in-sync replicas: the leader, and the followers that keep up.
 # - **Log start:** the first offset that may be read. **LSO**, last stable offset: HW, or less while a transaction is open.
 #
-# All these but the log start are **exclusive**: a mark of 2 means that 0 and 1 are committed.
+# The offsets LEO, HW and LSO are **exclusive** bounds: a mark of 2 means that 0 and 1 are committed.
 #
-# Here is the directory of the last lesson again. A broker does not forget the mark when it stops: it writes the marks of all its partitions to
-# one file for each log directory, every few seconds. That file lies beside `orders-0`.
+# Every few seconds a broker writes the marks of all its partitions to one file for each log directory. Here is this file for the directory of the last lesson.
 
 # %%
 from pathlib import Path
@@ -103,8 +97,7 @@ erratum(
 # 4. HW is *at most* the least end among the in-sync replicas, and reaches it once nothing else holds it. (The end is LEO for the leader, the offset of the last fetch for a follower.)
 # 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
-# Each is checked here on a log of ten records. Follower 1 fetches from 8, follower 2 from 6; a third one has four records, and is
-# told of the leader's mark:
+# A log has ten records. Follower 1 fetches from 8, follower 2 from 6. A third has four records:
 
 # %%
 log = fresh_log()
@@ -122,8 +115,6 @@ print("rule 4:", log.high_watermark == min(log.log_end_offset, 8, 6))
 third = fresh_log(name="follower-0")
 replicate(log, third, up_to=4)
 print("rule 5:", third.maybe_update_high_watermark(log.high_watermark) == min(log.high_watermark, third.log_end_offset))
-
-# %%
 erratum(
     "Followers read up to the high watermark, plain consumers up to LEO",
     "the other way round: consumers (HIGH_WATERMARK) read below HW, followers (LOG_END) below LEO, or nothing would ever be replicated",
@@ -136,8 +127,7 @@ erratum(
 #
 # ### An offset and its place
 #
-# A mark is more than a number. `LogOffsetMetadata` has the offset, the base offset of its segment, and the byte within it. With the
-# place at hand a read knows where to stop, and two marks on one segment tell how many bytes lie between them.
+# A mark is more than a number. `LogOffsetMetadata` has the offset, its segment's base offset, and the byte in the segment. So a read knows where to stop, and two marks on one segment tell the bytes between them.
 
 # %%
 orders = copied_log("data/orders-0", TOPIC)
@@ -149,9 +139,7 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 
 # %% [markdown]
 # `(offset=90, segment=[75:915])`: the next record goes to byte 915 of the segment that begins at 75. A **bare** mark has −1 in both places.
-# `maybe_convert_to_offset_metadata` looks a place up, by reading one byte at that offset. (A prediction that is an exception's name
-# goes in quotes. Two are possible in this lesson: `"KafkaException"` for a question that has no answer, and
-# `"IllegalArgumentException"` for an argument that can't be right.)
+# `maybe_convert_to_offset_metadata` looks a place up by a read. (Write the name of an exception in quotes: `"KafkaException"` for a question without an answer, `"IllegalArgumentException"` for an impossible argument.)
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -161,14 +149,13 @@ print("on one segment:", here.on_same_segment(there), " the first on an older on
 # %%
 predict(
     "position-diff-to-end",
-    "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)",
+    "there.position_diff(snapshot.log_end_offset) is which number, or which exception?",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
 
 # %% [markdown]
-# 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted within one file only. That is also why
-# there are two methods to ask first, and one of them is often described wrongly:
+# 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted only within one file. So two methods compare segments first:
 
 # %%
 erratum(
@@ -179,13 +166,8 @@ erratum(
 
 # %% [markdown]
 # ### Many ways, one setter
-
-# %%
-diagram("high_watermark_methods")
-
-# %% [markdown]
-# `update_high_watermark` is for beginnings: a load, a truncation, a log start that has overtaken the mark. Again there are ten records, with the
-# mark at 6; it is set to 12.
+#
+# A load, a truncation, or a log start above the mark calls `update_high_watermark`. Here the mark of ten records goes from 6 to 12.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -194,6 +176,7 @@ for each in (log, twin):
         each.append_as_leader(records(1, 1, first=number), leader_epoch=0)
     each.update_high_watermark(6)
 ruler = OffsetRuler(log, "The mark moves").snap("ten records, the mark at 6")
+diagram("high_watermark_methods")
 
 # %%
 predict(
@@ -207,8 +190,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The method takes what it is given and forces it into the bounds of the log. The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
-# are told: the producers' state, listeners, and the last stable offset. `update_high_watermark` can also move the mark **back**:
+# The method moves a value outside of the log to the nearest bound. The setter replaces one frozen triple by another, so readers take no lock. Then it tells producers' state, listeners and LSO. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -219,12 +201,12 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 # ### The leader's method
 #
 # `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the
-# ISR, and when a leader begins. The mark only goes up. And above LEO?
+# ISR, and when a leader begins. The mark only goes up.
 
 # %%
 predict(
     "increment-beyond-log-end",
-    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)",
+    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10: which value, or which exception?",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
 )
@@ -232,8 +214,6 @@ predict(
 # %%
 walk = step_through(log.maybe_increment_high_watermark, LogOffsetMetadata(11), watch=log)
 print(walk.frames[-1].outcome)
-
-# %%
 step_through(
     log.maybe_increment_high_watermark,
     log.log_end_offset_metadata,
@@ -242,18 +222,14 @@ step_through(
 ).play()
 
 # %% [markdown]
-# It returns the **old** mark when it moved, and None when it did not: the caller wants to know whether waiting producers can be answered.
-# (In between, step 3 looks up the place of the old mark, and keeps it by the setter. *Fetching the metadata* below tells why.)
+# It returns the **old** mark if it moved, else None: the caller then knows whether it can answer waiting producers.
 #
-# The same offset on a newer segment is *forward*, too. After a roll the log end has the same offset and another place. Here the roll itself
-# takes the mark along, or a reader would believe that the bound lies in a file that is full:
+# The same offset on a newer segment is *forward*, too. A roll moves the log end to a new place with the same offset, and the mark with it:
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
 log.roll()
 print(before, "→", log.fetch_offset_snapshot().high_watermark)
-
-# %%
 erratum(
     "The mark is corrected when the new log end is below it",
     "when it is at or below it: equality refreshes the place after a roll or an append",
@@ -263,8 +239,7 @@ erratum(
 # %% [markdown]
 # ### The follower's method
 #
-# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` limits it to what the follower has, and
-# reports only a change:
+# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` limits it to the follower's records, and reports only a change:
 
 # %%
 follower = fresh_log(name="follower-0")
@@ -273,14 +248,12 @@ for told in (3, 8, 8, 2):
     print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# Told 8, it goes to 5: the follower has no more. Told 8 again it reports nothing. Told 2 it goes **back** to 2: a follower
-# believes its leader. (A new leader's mark may lag behind for a moment.)
+# At 8 it goes only to 5: the follower has no more. The second 8 changes nothing. At 2 it goes **back**: a follower
+# trusts its leader. (A new leader's mark may lag behind for a moment.)
 #
 # ### Fetching the metadata
 #
-# `update_high_watermark(34)` in the next cell knows an offset and no place. The first reader that needs the place looks it up, once, and
-# the mark keeps what the lookup found. The lookup is a read. In this log a batch has three records, and offset 34 lies inside one. Where
-# will the mark be after the lookup?
+# `update_high_watermark(34)` knows an offset and no place. The first reader that needs the place looks it up by a read, and the mark keeps the result. Offset 34 lies inside a batch.
 
 # %%
 orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -305,12 +278,11 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# A read finds whole batches, and reports where a batch begins: the mark moved from 34 down to 33, merely by a read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
-# rule 3: marks that come from fetches lie between batches, and the lookup leaves such a mark where it is.
+# A read finds whole batches and reports where a batch begins, so it moved the mark from 34 down to 33. Kafka 4.3.0 does the same. Rule 3 still holds: marks that come from fetches lie between batches, and the lookup does not move them.
 #
 # ### A leader and two followers
 #
-# Now everything together. The fetches come as a table; each row is one request that reaches the leader. *fetch from x* says: I have
+# Each row of the table is one fetch that reaches the leader. *Fetch from x* says: I have
 # everything below x. The leader learns about a follower in no other way.
 
 # %%
@@ -337,12 +309,11 @@ predict(
 replicas.play()
 
 # %% [markdown]
-# The mark comes one round late: a follower has records 0 to 4 on its disk from the moment of the answer, but the leader knows only when the
-# next fetch asks for 5. The answer to that fetch still carries the old mark if it has records: the leader reads first and raises its
-# mark afterwards. So the followers hear of the new mark from a later answer. (A fetch that finds nothing waits at the leader and is read
-# anew before it is answered; then the new mark may be in it.)
+# The mark comes one round late. A follower has records 0 to 4 on disk after the answer, but the leader knows it only when the
+# next fetch asks for 5. If the answer to that fetch has records, it still has the old mark: the leader reads first and raises its
+# mark afterwards. (A fetch that finds nothing waits at the leader, which reads again before it answers; then the new mark may be in it.)
 #
-# Drag the fetches yourself. This leader has 12 records; the mark rises once both followers have fetched. Can you make it fall?
+# Drag the fetches yourself. Can you make the mark fall?
 
 # %%
 playground = Replicas(fresh_log(), title="Drag a follower")
@@ -351,8 +322,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# You can't: drag a follower back, and the mark stays. Only the ISR can hold it or free it. Back to the first leader: it gets four more
-# records, follower 1 fetches all of them, follower 2 is slow and leaves the ISR.
+# You can't. Now the first leader gets four more records. Follower 1 fetches all of them; follower 2 is slow and leaves the ISR.
 
 # %%
 for number in range(8, 12):
@@ -365,10 +335,8 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload, run by **minikafka**, worked out by **Spark** from the lines alone, and run by the real **Apache Kafka**. `isr 1` takes follower
-# 2 out, `isr 1,2` takes it back while it still lags. (A broker would not: its `Partition` lets a follower in only when it has reached
-# the mark. Here it shows that the log itself guards the mark.) Choosing the least end is `Partition`'s work as well: minikafka's
-# does it for both logs, Spark has a query of its own.
+# **minikafka** runs the workload, **Spark** derives its results from the lines alone, and the real **Apache Kafka** runs it. `isr 1` takes follower
+# 2 out; `isr 1,2` takes it back while it still lags. (A broker's `Partition` lets a follower in only when it has reached the mark. Here the log itself guards the mark.) minikafka's `Partition` chooses the least end for both logs. (Operations count from 0, the first append; the `isr 1,2` at the top is the state at the start.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -387,18 +355,12 @@ fetch 2 3
 read 0 isolation=high_watermark
 """)
 ours, spark, kafka = three_witnesses(workload)
+print("high watermark by minikafka:", ours.column("high_watermark"))
+print("high watermark by Spark:    ", spark.column("high_watermark"))
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# The marks after each operation. (The `isr 1,2` at the top is the state at the start, not an operation; operation 0 is the first append.)
-
-# %%
-print("high watermark by minikafka:", ours.column("high_watermark"))
-print("high watermark by Spark:    ", spark.column("high_watermark"))
-
-# %% [markdown]
-# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three. Spark's rules do not reach a mark inside a
-# batch: a dash is its silence. So this is for Kafka to confirm:
+# Now the mark inside a batch that a read moves. Spark has no rule for it, and a dash is its silence:
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
@@ -408,8 +370,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# Now a bug is planted: the leader's mark may fall. After which operation (0 is the first append) will the witnesses differ first, and
-# how many of the other two contradict minikafka there? (The first thing to differ is the *result* of the call, which comes before the marks.)
+# We plant a bug: the leader's mark may fall. (The *result* of the call differs first: it comes before the marks.)
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -427,7 +388,7 @@ predict(
 # %%
 predict(
     "mark-result-contradicted-by",
-    "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)",
+    "How many witnesses contradict minikafka's result there (1 or 2)?",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
@@ -437,33 +398,29 @@ print(found.first_difference)
 print("high watermark with the bug:", sick.column("high_watermark"))
 
 # %% [markdown]
-# *Result* is what the call returned: the old mark if it moved. The sound log did not move it, so it returned none. The last
-# line shows the fall itself.
-
-# %% [markdown]
+# *Result* is what the call returned: the old mark if it moved. The sound log did not move it, so it returned none.
+#
 # ## 6. Exercises
 #
-# They have a notebook of their own: [High watermark: rebuild](03-high-watermark-rebuild.ipynb), four functions and three rungs.
+# [High watermark: rebuild](03-high-watermark-rebuild.ipynb) has four functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR, and also waits for a follower that has caught up and is about to join it (a later lesson) |
+# | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR and followers about to join it (a later lesson) |
 # | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
 # | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. Everything else Spark works out from the workload.
+# *What Spark is told:* the size of each batch, from the record builder.
 #
 # **A question to take along.** Consumers of one partition see nothing new, while its leader's LEO grows. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Which in-sync replica has the least end: the mark waits for it. A follower that is slow but not slower than `replica.lag.time.max.ms` stays in
-# the ISR and holds everybody back. If the ISR is smaller than `min.insync.replicas`, the mark stands still altogether.
-# For `read_committed` consumers look at the last stable offset next: an open transaction holds that one back.
+# Which in-sync replica has the least end? The mark waits for it. A follower that lags by less than `replica.lag.time.max.ms` stays in the ISR. If the ISR is smaller than `min.insync.replicas`, the mark stands still.
+# For `read_committed` consumers look at the last stable offset next: an open transaction holds it.
 #
 # </details>
 

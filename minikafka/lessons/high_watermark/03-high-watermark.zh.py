@@ -1,17 +1,17 @@
 # %% [markdown]
 # # 高水位
 #
-# *哪个 offset 以下的消息是安全的？有一个数给出答案，而整个复制机制都是为了推进它。*
+# *哪个 offset 以下的消息是安全的？有一个数给出答案。*
 #
 # [English](../03-high-watermark.ipynb)
 #
 # ## 1. 问题
 #
-# **时间：** 阅读约一小时，重写一小时。**前置：** *Segments*（日志段）一课。
+# **时间：** 阅读约四十五分钟，重写一小时。**前置：** *Segments*（日志段）一课。
 #
 # **学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
 #
-# 没有高水位会出什么问题？先把它拿掉：让消费者读到 leader 拥有的一切。leader 有 `0`、`1`、`2` 三条消息，follower 到目前为止拉取了其中两条。
+# 没有高水位会出什么问题？让消费者读到 leader 拥有的一切。leader 有 `0`、`1`、`2` 三条消息，follower 已经拉取了其中两条。
 
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
@@ -34,28 +34,25 @@ seen = values_of(leader, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "消费者已经读到 0、1、2。leader 宕机；follower 成为 leader，写入消息 7。现在消费者在 offset 2 处读到什么？（一个数）",
+    "leader 宕机；follower 成为 leader，写入消息 7。现在消费者在 offset 2 处读到哪条消息？",
     ___,
     lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
 )
 
 # %% [markdown]
-# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成旁边那本笔记本里的函数。`___` 是留给你填的空。从第一个单元格起，Spark 和 Apache Kafka 就在启动；到了第 5 部分，它们会说出 minikafka 对不对。
-
-# %%
-print("没有高水位时，消费者看到", seen)
-print("同一个消费者再读一次，看到", values_of(follower, FetchIsolation.LOG_END))
-
-# %% [markdown]
-# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。高水位一直在 2，即 follower 已经拉取到的位置。只读到那里的消费者，根本不会看到前一条消息：
+# `___` 是留给你填的空。从第一个单元格起，Spark 和 Apache Kafka 就在启动；第 5 部分要用到它们。
 
 # %%
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
+print("没有高水位时，消费者看到", seen)
+print("同一个消费者再读一次，看到", values_of(follower, FetchIsolation.LOG_END))
 print("高水位", leader.high_watermark, " 消费者看到", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# **每一个同步副本都有了某条消息，这条消息才可见，绝不提前。** 高水位就是这条界线。
+# offset 2 原来是消息 `2`，现在成了消息 `7`。高水位一直在 2：follower 拉取到了那里。只读到高水位的消费者，根本不会看到消息 `2`。
+#
+# **每一个同步副本都有了某条消息，这条消息才可见，绝不提前。**
 
 # %% [markdown]
 # ## 2. 图示
@@ -69,9 +66,9 @@ diagram("high_watermark")
 # - **ISR**（in-sync replicas，同步副本集合）：leader，以及跟得上的 follower。
 # - **日志起始位移**（log start offset）：可以读取的第一个 offset。**LSO**（last stable offset，最后稳定位移）：等于 HW；有事务尚未结束时可能更小。
 #
-# 除日志起始位移之外，这些都是**不含自身**的上界：高水位为 2，表示 0 和 1 已提交。
+# LEO、HW 和 LSO 都是**不含自身**的上界：高水位为 2，表示 0 和 1 已提交。
 #
-# 这里又用到上一课的目录。broker 停止时不会忘记高水位：每隔几秒，它就把所有分区的高水位写进一个文件，每个日志目录一个。这个文件就在 `orders-0` 旁边。
+# 每隔几秒，broker 就把所有分区的高水位写进一个文件，每个日志目录一个。下面是上一课那个目录的这个文件。
 
 # %%
 from pathlib import Path
@@ -99,7 +96,7 @@ erratum(
 # 4. HW *至多*等于同步副本中最小的末端，没有别的东西拖住它时就等于它。（leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。）
 # 5. 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。
 #
-# 下面用一个有十条消息的日志逐条检验。follower 1 从 8 拉取，follower 2 从 6 拉取；第三个 follower 有四条消息，并得知 leader 的高水位：
+# 一个日志有十条消息。follower 1 从 8 拉取，follower 2 从 6 拉取；第三个 follower 有四条消息：
 
 # %%
 log = fresh_log()
@@ -117,8 +114,6 @@ print("规则 4:", log.high_watermark == min(log.log_end_offset, 8, 6))
 third = fresh_log(name="follower-0")
 replicate(log, third, up_to=4)
 print("规则 5:", third.maybe_update_high_watermark(log.high_watermark) == min(log.high_watermark, third.log_end_offset))
-
-# %%
 erratum(
     "follower 读到高水位为止，普通消费者读到 LEO 为止",
     "正好相反：消费者（HIGH_WATERMARK）读 HW 以下，follower（LOG_END）读 LEO 以下，否则什么也复制不了",
@@ -131,7 +126,7 @@ erratum(
 #
 # ### offset 和它的位置
 #
-# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。有了位置，读取操作就知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
+# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。所以读取操作知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
 
 # %%
 orders = copied_log("../data/orders-0", TOPIC)
@@ -142,7 +137,7 @@ bare = LogOffsetMetadata(33)
 print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 
 # %% [markdown]
-# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。`maybe_convert_to_offset_metadata` 在那个 offset 处读一个字节，由此查出位置。（预测的答案如果是异常的名字，请加引号。这一课可能出现两种：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
+# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。`maybe_convert_to_offset_metadata` 通过一次读取查出位置。（异常的名字请加引号：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -152,13 +147,13 @@ print("在同一个日志段上:", here.on_same_segment(there), " 第一个在�
 # %%
 predict(
     "position-diff-to-end",
-    "there.position_diff(snapshot.log_end_offset) 的结果是什么？（一个数，或一个异常的名字）",
+    "there.position_diff(snapshot.log_end_offset) 的结果是哪个数，或哪个异常？",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
 
 # %% [markdown]
-# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个方法供人先问一问，其中一个经常被说错：
+# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。所以有两个方法先比较日志段：
 
 # %%
 erratum(
@@ -169,12 +164,8 @@ erratum(
 
 # %% [markdown]
 # ### 多条路，一个 setter
-
-# %%
-diagram("high_watermark_methods")
-
-# %% [markdown]
-# `update_high_watermark` 用在起点上：加载之后、截断之后、日志起始位移越过高水位之后。这里又有十条消息，高水位在 6；现在把它设为 12。
+#
+# 加载、截断，以及日志起始位移越过高水位时，都调用 `update_high_watermark`。这里有十条消息，高水位从 6 设为 12。
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -183,6 +174,7 @@ for each in (log, twin):
         each.append_as_leader(records(1, 1, first=number), leader_epoch=0)
     each.update_high_watermark(6)
 ruler = OffsetRuler(log, "高水位在移动").snap("十条消息，高水位在 6")
+diagram("high_watermark_methods")
 
 # %%
 predict(
@@ -196,7 +188,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# 这个方法接受传入的值，并强制把它限制在日志的界限之内。setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。`update_high_watermark` 也可以让高水位**后退**：
+# 传入的值在日志之外时，这个方法把它移到最近的界限上。setter 用一个新的不可变三元组换掉旧的，所以读取者不用加锁。然后它通知生产者状态、监听器和 LSO。`update_high_watermark` 也可以让高水位**后退**：
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -206,12 +198,12 @@ ruler.snap("update_high_watermark(4)：可以下降").play()
 # %% [markdown]
 # ### leader 的方法
 #
-# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位只升不降。那么超过 LEO 呢？
+# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位只升不降。
 
 # %%
 predict(
     "increment-beyond-log-end",
-    "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是什么？（一个值，或一个异常的名字）",
+    "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是哪个值，或哪个异常？",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
 )
@@ -219,8 +211,6 @@ predict(
 # %%
 walk = step_through(log.maybe_increment_high_watermark, LogOffsetMetadata(11), watch=log)
 print(walk.frames[-1].outcome)
-
-# %%
 step_through(
     log.maybe_increment_high_watermark,
     log.log_end_offset_metadata,
@@ -229,16 +219,14 @@ step_through(
 ).play()
 
 # %% [markdown]
-# 高水位移动了，它就返回**原来的**高水位；没有移动，就返回 None：调用者想知道，正在等待的生产者能否得到应答。（在此之间，第 3 步查出原高水位的位置，并通过 setter 保存下来。下文*查找元数据*会说明为什么。）
+# 高水位移动了，它就返回**原来的**高水位，否则返回 None：调用者由此知道，能否应答正在等待的生产者。
 #
-# offset 相同但在更新的日志段上，也算*向前*。切分之后，日志末端的 offset 不变，位置却变了。这里切分操作自己就把高水位带了过去，否则读取者会以为界限还在那个已经写满的文件里：
+# offset 相同但在更新的日志段上，也算*向前*。切分把日志末端移到新的位置，offset 不变；高水位也随之移过去：
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
 log.roll()
 print(before, "→", log.fetch_offset_snapshot().high_watermark)
-
-# %%
 erratum(
     "新的日志末端低于高水位时，才修正高水位",
     "低于或等于时都会修正：相等时，会在切分或追加之后刷新位置",
@@ -248,7 +236,7 @@ erratum(
 # %% [markdown]
 # ### follower 的方法
 #
-# follower 从 leader 的应答中得知高水位。`maybe_update_high_watermark` 把它限制在 follower 自己拥有的范围之内，并且只报告变化：
+# follower 从 leader 的应答中得知高水位。`maybe_update_high_watermark` 把它限制在 follower 自己的消息之内，并且只报告变化：
 
 # %%
 follower = fresh_log(name="follower-0")
@@ -257,11 +245,11 @@ for told in (3, 8, 8, 2):
     print("leader 说", told, " 变为:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# leader 说 8，它到 5：follower 没有更多的消息。leader 再说一次 8，它什么也不报告。leader 说 2，它**退回**到 2：follower 相信自己的 leader。（新 leader 的高水位可能会暂时落后。）
+# leader 说 8，它只到 5：follower 没有更多的消息。第二次说 8，什么也没有改变。leader 说 2，它**后退**：follower 相信自己的 leader。（新 leader 的高水位可能会暂时落后。）
 #
 # ### 查找元数据
 #
-# 下一个单元格里的 `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者去查，只查一次，查到的结果保存在高水位里。这种查找就是一次读取。在这个日志里，一个批次有三条消息，offset 34 在某个批次的中间。查找之后，高水位会在哪里？
+# `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者通过一次读取去查，结果保存在高水位里。offset 34 在某个批次的中间。
 
 # %%
 orders, twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
@@ -286,11 +274,11 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# 读取找到的是整个批次，报告的是批次从哪里开始：仅仅一次读取，就让高水位从 34 降到了 33。真正的 Kafka 4.3.0 也是如此（第 5 部分会证明）。这没有害处，也不违反规则 3：由拉取得出的高水位总在两个批次之间，这样的高水位，查找之后仍在原处。
+# 读取找到的是整个批次，报告的是批次从哪里开始，所以它让高水位从 34 降到了 33。Kafka 4.3.0 也是如此。规则 3 仍然成立：由拉取得出的高水位总在两个批次之间，查找不会移动它们。
 #
 # ### 一个 leader 和两个 follower
 #
-# 现在把一切放到一起。各次拉取列成一张表；每一行是一个到达 leader 的请求。*从 x 拉取*的意思是：x 以下的我都有了。除此之外，leader 没有别的办法了解 follower。
+# 表中每一行是一次到达 leader 的拉取。*从 x 拉取*的意思是：x 以下的我都有了。除此之外，leader 没有别的办法了解 follower。
 
 # %%
 fetches = [
@@ -316,9 +304,9 @@ predict(
 replicas.play()
 
 # %% [markdown]
-# 高水位晚一轮才到：从收到应答那一刻起，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。所以 follower 要从更晚的应答中才得知新的高水位。（拉取不到消息的请求会在 leader 上等待，应答之前重新读取；这时应答里可能就是新的高水位。）
+# 高水位晚一轮才到。收到应答之后，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。（拉取不到消息的请求会在 leader 上等待，leader 在应答之前重新读取；这时应答里可能就是新的高水位。）
 #
-# 请你自己拖动拉取。这个 leader 有 12 条消息；两个 follower 都拉取过之后，高水位就会上升。你能让它下降吗？
+# 请你自己拖动拉取。你能让高水位下降吗？
 
 # %%
 playground = Replicas(fresh_log(), title="拖动一个 follower")
@@ -327,7 +315,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# 不能：把一个 follower 往回拖，高水位不动。只有 ISR 能拖住它，也只有 ISR 能放开它。回到前面那个 leader：它又得到四条消息，follower 1 把它们全部拉取，follower 2 很慢，离开了 ISR。
+# 不能。现在前面那个 leader 又得到四条消息。follower 1 把它们全部拉取；follower 2 很慢，离开了 ISR。
 
 # %%
 for number in range(8, 12):
@@ -340,7 +328,7 @@ print("被拖住时是", held, " 没有 follower 2 之后是", leader.high_water
 # %% [markdown]
 # ## 5. 三个证人
 #
-# 同一个工作负载，由 **minikafka** 运行，由 **Spark** 只根据这些行推算，再由真正的 **Apache Kafka** 运行。`isr 1` 把 follower 2 移出 ISR；`isr 1,2` 在它仍然落后时又把它加回来。（broker 不会这样做：它的 `Partition` 要等 follower 追上高水位才让它加入。在这里，这样做表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：minikafka 和 Kafka 的日志，都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
+# **minikafka** 运行这个工作负载，**Spark** 只根据这些行推算，真正的 **Apache Kafka** 也运行它。`isr 1` 把 follower 2 移出 ISR；`isr 1,2` 在它仍然落后时又把它加回来。（broker 的 `Partition` 要等 follower 追上高水位才让它加入。在这里，日志自己守住了高水位。）minikafka 的 `Partition` 为两个日志选出最小的末端。（操作从 0 数起，即第一次追加；最上面的 `isr 1,2` 是开始时的状态。）
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -359,17 +347,12 @@ fetch 2 3
 read 0 isolation=high_watermark
 """)
 ours, spark, kafka = three_witnesses(workload)
+print("minikafka 的高水位:", ours.column("high_watermark"))
+print("Spark 的高水位:    ", spark.column("high_watermark"))
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# 每个操作之后的高水位。（最上面的 `isr 1,2` 是开始时的状态，不是操作；操作 0 是第一次追加。）
-
-# %%
-print("minikafka 的高水位:", ours.column("high_watermark"))
-print("Spark 的高水位:    ", spark.column("high_watermark"))
-
-# %% [markdown]
-# 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：横线表示它不表态。所以这要由 Kafka 来证实：
+# 再来看批次中间的高水位，它会被一次读取移动。Spark 没有相应的规则，横线表示它不表态：
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
@@ -379,7 +362,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("证人意见一致:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# 现在故意植入一个 bug：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
+# 现在故意植入一个 bug：leader 的高水位可以下降。（最先出现分歧的是调用的*返回值*：它排在各个高水位之前。）
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -397,7 +380,7 @@ predict(
 # %%
 predict(
     "mark-result-contradicted-by",
-    "关于那个操作的返回值，有几个证人与 minikafka 说法不同？（1 或 2）",
+    "在那里，有几个证人与 minikafka 的返回值说法不同（1 或 2）？",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
@@ -407,29 +390,28 @@ print(found.first_difference)
 print("有这个错误时的高水位:", sick.column("high_watermark"))
 
 # %% [markdown]
-# *返回值*（`result`）是调用返回的内容：高水位移动了，就是原来的高水位。正确的日志没有移动它，所以返回的是 `none`。最后一行显示的就是下降本身。
-
-# %% [markdown]
+# *返回值*（`result`）是调用返回的内容：高水位移动了，就是原来的高水位。正确的日志没有移动它，所以返回的是 `none`。
+#
 # ## 6. 练习
 #
-# 练习和重写题在另一个 notebook 里：[高水位：重写](03-high-watermark-rebuild.ipynb)，四个函数，三道重写题。
+# [高水位：重写](03-high-watermark-rebuild.ipynb) 里有四个函数，三道重写题。
 
 # %% [markdown]
 # ## 7. 实话实说
 #
 # | 与 Kafka 相同 | 比 Kafka 简单 | 这里没有展示 |
 # |:---|:---|:---|
-# | 移动高水位的每一个方法，以及它的检查和异常 | follower 是表里的行，不是 broker | `Partition`：它询问 ISR，也等待一个已经追上、即将加入的 follower（以后的一课） |
+# | 移动高水位的每一个方法，以及它的检查和异常 | follower 是表里的行，不是 broker | `Partition`：它询问 ISR，以及即将加入 ISR 的 follower（以后的一课） |
 # | 查找位置，以及查找会移动批次中间的高水位 | 锁是 Python 的 | `min.insync.replicas`：ISR 小于它时，高水位停住不动 |
 # | 高水位告知生产者状态和最后稳定位移的内容 | 没有监控指标 | ISR 本身如何达成一致 |
 #
-# *告诉 Spark 的内容：* 一个批次有多少字节，取自消息构建器，与生产者发送的一样；有一个测试按格式自身的规则检查它。其余的一切，都由 Spark 根据工作负载推算。
+# *告诉 Spark 的内容：* 每个批次的大小，取自消息构建器。
 #
 # **一个带走的问题。** 某个分区的消费者看不到任何新消息，而它的 leader 的 LEO 在增长。你先检查什么？
 #
 # <details><summary>一种回答</summary>
 #
-# 哪个同步副本的末端最小：高水位在等它。一个 follower 很慢，但是没有慢过 `replica.lag.time.max.ms`，它就留在 ISR 里，拖住所有人。如果 ISR 小于 `min.insync.replicas`，高水位就完全停住。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
+# 哪个同步副本的末端最小？高水位在等它。落后没有超过 `replica.lag.time.max.ms` 的 follower 会留在 ISR 里。如果 ISR 小于 `min.insync.replicas`，高水位就停住不动。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
 #
 # </details>
 

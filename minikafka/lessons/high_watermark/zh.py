@@ -1,11 +1,11 @@
 """Chinese: what the lab says in *High watermark* alone, by the English text."""
 
 CATALOGUE = {
-    "The follower never had the record 2. At the next offset that it knew it took another one.": (
-        "follower 从来没有消息 2。在它所知道的下一个 offset 上，它写入了另一条消息。"
+    "The follower never had the record 2. It wrote another record at that offset.": (
+        "follower 从来没有消息 2。在那个 offset 上，它写入了另一条消息。"
     ),
-    "That is the difference of the offsets. Bytes can be compared only within one file.": (
-        "那是两个 offset 之差。字节数只能在同一个文件之内比较。"
+    "The offsets differ by 54. Bytes can be compared only within one file.": (
+        "两个 offset 相差 54。字节数只能在同一个文件之内比较。"
     ),
     "The mark can't pass the log end: what is not written is not replicated.": (
         "高水位不能越过日志末端：没有写入的，就谈不上已经复制。"
@@ -13,20 +13,20 @@ CATALOGUE = {
     "The mark is exclusive. At LEO it says: all of the log is committed.": (
         "高水位是开区间的上界。它等于 LEO 时，表示整个日志都已提交。"
     ),
-    "It is not refused: update_high_watermark bends the value to the nearest one allowed.": (
-        "这里并不拒绝：update_high_watermark 会把值改成最接近的合法值。"
+    "update_high_watermark does not refuse the value: it takes the nearest one allowed.": (
+        "update_high_watermark 并不拒绝这个值：它取最接近的合法值。"
     ),
-    "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO"
-    " it must be a bug.": (
-        "会修正参数的是 update_high_watermark。这里的值是 leader 由各副本算出来的：超过 LEO，一定是程序错误。"
+    "update_high_watermark would do that. Here the leader computed the value: above LEO it must be a bug.": (
+        "那是 update_high_watermark 的做法。这里的值是 leader 算出来的：超过 LEO，一定是程序错误。"
     ),
     "That is for readers. An argument that can't be right is an IllegalArgumentException.": (
         "那个异常是给读取者的。不可能正确的参数，对应的是 IllegalArgumentException。"
     ),
-    "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base"
-    " offset.": "按理说应当如此。但是查找位置时读的是批次，而从 Kafka 4.0 起，读取报告的是批次的基准位移。",
-    "It is never rounded up: what is not committed must not be shown.": (
-        "绝不会向上取整：没有提交的消息不能让人看见。"
+    "The lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.": (
+        "查找位置时读的是批次，而从 Kafka 4.0 起，读取报告的是批次的基准位移。"
+    ),
+    "The lookup never rounds up: consumers must not see what is not committed.": (
+        "查找绝不会向上取整：没有提交的消息，消费者不能看见。"
     ),
     "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.": (
         "HW 不是最大的 LEO：offset 0 到 4 当时只在 leader 和一个 follower 上。"
@@ -37,11 +37,11 @@ CATALOGUE = {
     "Taking follower 2 out raises the mark, with and without the bug.": (
         "把 follower 2 移出 ISR 会让高水位上升，有没有这个错误都一样。"
     ),
-    "There the mark rises for the first time. Only a step back can tell the bug.": (
+    "There the mark first rises. Only a step back shows the bug.": (
         "高水位在那里第一次上升。只有后退的一步才能暴露这个错误。"
     ),
-    "Spark works out where the mark must be, not what a call returns. Where a witness has no rule, it says nothing.": (
-        "Spark 推算的是高水位应当在哪里，而不是调用返回什么。证人没有相应的规则时，就不表态。"
+    "Spark computes the mark, not what a call returns. Where a witness has no rule, it says nothing.": (
+        "Spark 推算的是高水位，而不是调用返回什么。证人没有相应的规则时，就不表态。"
     ),
     "Leader and followers": "leader 与 follower",
     "leader's LEO {leo}, {fetched}, HW {hw}": "leader 的 LEO {leo}，{fetched}，HW {hw}",
