@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Segments
 #
-# *How a log of any length is kept in files of a manageable length, how a record is found in them, and how the oldest ones go.*
+# *How files keep a log, how a record is found, and how the oldest ones go.*
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about forty-five minutes to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
-# **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, what an
-# index costs, and where in Kafka's source to look.
+# **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, and what an
+# index costs.
 #
-# What goes wrong without segments? Two logs get the same ten batches. The first puts everything into one file; the second, below, begins a new file every 250 bytes. Then both are told to keep 500 bytes.
+# What goes wrong without segments? Two logs get the same ten batches. The first has one file; the second, below, begins a new file every 250 bytes. Both must keep 500 bytes.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
@@ -37,21 +37,16 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
+# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
 #
-# (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without the lower bound of a megabyte. `leader_epoch` counts
-# the leaders; here there is one. Only what is replicated may be deleted: the last line of the loop says that everything is.)
+# (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without its lower bound. Only replicated records may be deleted: the last line of the loop says that all are.)
 
 # %%
 for log, size, segments in zip((whole, pieces), sizes, deleted):
     print(size, "bytes; segments deleted:", segments, " bytes kept:", log.size, " log start:", log.log_start_offset)
 
 # %% [markdown]
-# The log in one file still has all its 1120 bytes, and would have them tomorrow: a file goes as a whole or not at all, and
-# this one is all there is. The log in pieces let go of 2 segments and kept 672 bytes. **A log can only forget in units of
-# segments.** That is the first reason for segments. The second comes in part 4: finding an offset must not mean reading the log.
+# The log in one file still has its 1120 bytes; the log in pieces kept 672. **A log can only forget in units of segments.**
 
 # %% [markdown]
 # ## 2. The picture
@@ -62,27 +57,19 @@ diagram("segments")
 # %% [markdown]
 # - **Segment:** a run of batches in one `.log` file, with its indexes. **Base offset:** the offset at which a segment
 #   begins; it is the name of its files, with 20 digits.
-# - **Active segment:** the last one. Only this one is appended to.
-# - **Roll:** begin a new segment; the active one so far gets no more appends.
-# - **Sparse index:** an entry now and then, not one for each record. `.index` leads from an offset to a byte, `.timeindex` from
-#   a timestamp to an offset.
+# - **Active segment:** the last one, and the only one that gets appends.
+# - **Roll:** begin a new active segment.
+# - **Sparse index:** an entry for some batches only. `.index` leads from an offset to a byte, `.timeindex` from a timestamp to an offset.
 # - **Retention:** the rules by which the oldest segments go.
 # - **Log start:** the first offset that may be read. **Log end** (LEO): the next offset to be written. **High watermark** (HW):
-#   below it everything is replicated. The pictures also show LSO, which is the same as HW until there are transactions.
+#   below it everything is replicated. Until there are transactions, LSO is the same as HW.
 #
-# A real broker wrote the directory `data/orders-0`: 90 orders, three in a batch, a minute apart. We open a copy, with the
-# settings that its topic had.
+# A real broker wrote `data/orders-0`: 90 orders, three in a batch. On the shelf, arrows are index entries. (A later lesson explains `.snapshot`.)
 
 # %%
 TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}
 orders = copied_log("data/orders-0", TOPIC)
 print(*files_of(orders)[:7], sep="\n")
-
-# %% [markdown]
-# (A `.snapshot` keeps what is known of producers; a later lesson opens it.) The shelf shows each segment as its file: batches side
-# by side, index entries as arrows to the byte that they name.
-
-# %%
 SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play()
 
 # %% [markdown]
@@ -94,7 +81,7 @@ SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play
 # 4. An index entry names the last offset of a batch and the byte at which that batch begins; both grow strictly.
 # 5. The first batch of a segment has no entry: an empty index already says *begin at byte 0*.
 #
-# Every rule is a line of code (here `segment.bytes` is 1000):
+# (Here `segment.bytes` is 1000.)
 
 # %%
 bases = [segment.base_offset for segment in orders.log_segments]
@@ -117,7 +104,7 @@ print("rule 5:", all(entry.position > 0 for entry in entries))
 #
 # ### The map: add, replace, remove, ask
 #
-# `LogSegments` is a sorted map from base offset to segment. We fill one by hand with the broker's segments.
+# `LogSegments` is a sorted map from base offset to segment. For an offset, **floor** is the segment with the greatest base offset at or below it, **lower** the one strictly below it, **higher** the mirror image of lower.
 
 # %%
 from minikafka.log.log_segments import LogSegments
@@ -125,16 +112,6 @@ from minikafka.log.log_segments import LogSegments
 segments = LogSegments(orders.topic_partition)
 for segment in orders.log_segments:
     segments.add(segment)
-print(segments.base_offsets, "first", segments.first_segment.base_offset, "last", segments.last_segment.base_offset)
-
-# %% [markdown]
-# Three questions to the map: **floor** is the segment with the greatest base offset at or below an offset, **lower** the one with the
-# greatest base offset strictly below it (the offset, not its floor), **higher** the mirror image of lower. Which base offset does
-# `higher_segment(15)` give?
-#
-# (An *Erratum* box, as below, sets what older texts say beside the source and a run.)
-
-# %%
 predict(
     "higher-segment-of-15",
     "The base offset of segments.higher_segment(15)?",
@@ -146,8 +123,6 @@ predict(
 for name in ("floor_segment", "lower_segment", "higher_segment"):
     found = [getattr(segments, name)(offset) for offset in (0, 14, 15, 89)]
     print(f"{name:15}", [segment and segment.base_offset for segment in found])
-
-# %%
 erratum(
     "higherEntry gives the first segment whose base offset is ≥ the key",
     "ConcurrentSkipListMap.higherEntry, and so LogSegments.higherSegment, is strictly greater",
@@ -155,9 +130,7 @@ erratum(
 )
 
 # %% [markdown]
-# `add` puts a segment under its base offset. If one is there already it is **replaced**, and handed back: that is how
-# compaction swaps cleaned segments in. Nothing ever changes a segment's place. `remove` takes one out of the map, and out of the
-# map only: its files are somebody else's business.
+# `add` **replaces** a segment of the same base offset and returns it. `remove` takes a segment out of the map, and leaves its files.
 
 # %%
 replaced = segments.add(orders.log_segments[2])
@@ -166,13 +139,12 @@ segments.remove(30)
 print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_segment(31).base_offset)
 
 # %% [markdown]
-# The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. A read goes
-# on to the next segment then, and passes over what is missing without an error; the lesson *Read* shows it.
+# With a hole in the map, `floor_segment` names a segment without the offset. A read then goes
+# on to the next segment without an error (see *Read*).
 #
 # ### Rolling
 #
-# A log whose next offset is 10 gets 3, 5, 2 and then 10 records. There is room for 353 bytes in a segment, exactly
-# what the first three batches need.
+# A log that begins at 10 gets 3, 5, 2 and then 10 records. A segment has room for 353 bytes, exactly what the first three batches need.
 
 # %%
 log, twin = (fresh_log({"internal.segment.bytes": 353, "index.interval.bytes": 100}) for _ in range(2))
@@ -187,8 +159,7 @@ print("next offsets:", [frame.offsets.leo for frame in ruler.frames])
 print("segments:", [(segment.base_offset, segment.size) for segment in log.log_segments])
 
 # %% [markdown]
-# The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. What is the base offset of the segment
-# that takes them? (The twin, a log with the same past, tries it for you, once: a second answer is compared with the same run.)
+# The base offset stayed 10. Now come 10 records.
 
 # %%
 predict(
@@ -199,9 +170,7 @@ predict(
 )
 
 # %% [markdown]
-# The stepper runs the real append and stops at each numbered step of the methods that decide about the roll. Go through the frames
-# with the slider (arrow keys work), or with the buttons. Each frame has the Python source, what changed, and the link to
-# the same method in Kafka's own source.
+# The stepper stops at each numbered step of the methods that decide about the roll.
 
 # %%
 walk = step_through(
@@ -209,8 +178,8 @@ walk = step_through(
     records(10),
     leader_epoch=0,
     watch=log,
-    into={"Log._append", "Log._maybe_roll", "LogSegment.should_roll", "Log.roll", "LocalLog.roll"},
-    locals_of_interest={"size", "waited_ms", "reached_roll_ms", "new_offset", "append_info", "segment"},
+    into={"Log._maybe_roll", "LogSegment.should_roll", "Log.roll", "LocalLog.roll"},
+    locals_of_interest={"size", "waited_ms", "reached_roll_ms", "new_offset", "segment"},
 )
 walk.play()
 
@@ -218,34 +187,25 @@ walk.play()
 ruler.snap("10 records appended: they did not fit").play()
 
 # %% [markdown]
-# The question that decided is `size > max_segment_bytes - messages_size`: 353 > 353 − 231. It is asked **before** the
-# write, so no segment ever grows past the limit; and it is `>`, so a segment may be exactly full.
+# `size > max_segment_bytes - messages_size` decided: 353 > 353 − 231. The log checks this **before** the write, so no segment grows past the limit. It is `>`: a segment may be exactly full.
 
 # %%
 timed = fresh_log({"segment.ms": 1000})
 for milliseconds in (0, 1000, 1001):
     timed.append_as_leader(records(1, timestamp=1_700_000_000_000 + milliseconds), leader_epoch=0)
     print(f"timestamp +{milliseconds:4} ms:", [segment.base_offset for segment in timed.log_segments])
-
-# %%
 erratum(
     "A log rolls when its segment is full",
     "LogSegment.shouldRoll has five reasons: size, time, offset index full, time index full, offset too far from the base",
     f"segment.ms = 1000: a new segment after {timed.log_segments[0].size} bytes of {timed.config.segment_size}",
 )
 
-# %%
-from minikafka.log.log_segment import RollParams
-
-print("what the five questions are asked with:", RollParams._fields)
-
 # %% [markdown]
-# The clock stood still: what counts is the timestamp of the incoming records against the first batch of the segment, and
-# again the comparison is strict. 1000 ms is not yet too late, 1001 ms is.
+# The clock stood still: the log compares the incoming timestamp with that of the segment's first batch.
 #
 # ### The sparse index
 #
-# Back to a segment with more batches. `LogSegment.append` writes the bytes, then decides batch by batch about an index entry.
+# `LogSegment.append` decides for each batch about an index entry.
 
 # %%
 log = fresh_log({"index.interval.bytes": 300})
@@ -265,18 +225,15 @@ step_through(
 ).play()
 
 # %% [markdown]
-# Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
-# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`. (No variable changes in the frame of step 4. What it
-# did shows in the index, which has one more entry than before.)
+# Step 4 decides before step 5 counts the batch's own bytes. So a segment's first batch gets no entry, and *more than* `index.interval.bytes` lie between two entries.
 #
-# What is an entry in the file? Four bytes for the offset, four for the byte in the `.log`. Segment 15 of the orders has two entries;
-# `index.entry` said (23, 363) and (29, 729).
+# An entry has four bytes for the offset and four for the byte in the `.log`. Rule 4 printed the entries of segment 15: (23, 363) and (29, 729).
 
 # %%
 stored = orders.log_segments[1].offset_index.file.read_bytes()
 predict(
     "index-entry-stored-number",
-    "Segment 15's first index entry leads from offset 23 to byte 363. Which number do its first four bytes hold?",
+    "Segment 15's first entry leads from offset 23 to byte 363. Which number do its first four bytes hold?",
     ___,
     lambda: int.from_bytes(stored[:4], "big"),
 )
@@ -288,16 +245,14 @@ print("in the file:", [*iter_unpack(">ii", stored)], " the base offset:", orders
 print(f"the greatest number in four bytes with a sign: {2**31 - 1:,}")
 
 # %% [markdown]
-# The file holds **relative offsets**: 8 and 14 are 23 and 29 less the base offset, 15. An offset has eight bytes, a relative one four, so no offset
-# in a segment may be more than 2,147,483,647 above its base. Step 1 above checks that, and it is the last of the five reasons to roll.
+# The file holds **relative offsets**: 8 and 14 are 23 and 29 minus the base offset, 15. So no offset in a segment may be more than 2,147,483,647 above its base; that is the last of the five reasons to roll.
 #
-# Back to the log of 40 batches. To find its offset 65, its index is searched by halving, then the file is read from the byte that
-# the entry names. Should one expect to find an entry for 65 itself?
+# A search for offset 65 in the log of 40 batches halves the index, then reads the file from the byte found.
 
 # %%
 predict(
     "index-has-entry-65",
-    "Does the index hold an entry for exactly offset 65? (True or False)",
+    "Does the index have an entry for offset 65 (True or False)?",
     ___,
     lambda: 65 in [index.entry(number).offset for number in range(index.entries)],
 )
@@ -317,25 +272,21 @@ erratum(
 # %% [markdown]
 # ### Retention
 #
-# Three rules, one walk. Each rule is a question about one segment; the walk asks it from the oldest segment on and stops at the first no.
-
-# %%
-diagram("retention")
-
-# %% [markdown]
-# **By size.** `retention.bytes` is a lower bound: the oldest segment goes only while what stays still has at least that many bytes. The
-# orders take 5479 bytes, and we ask to keep 2000. How many of the 6 segments will go?
+# For each rule a walk begins at the oldest segment and stops at the first no.
+#
+# **By size.** `retention.bytes` is a lower bound: the oldest segment goes only while the rest still has at least that many bytes. The orders take 5479 bytes, and 2000 must stay.
 
 # %%
 orders, twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
 for each in (orders, twin):
     each.update_high_watermark(each.log_end_offset)
 print("bytes:", orders.size, " segments:", [segment.size for segment in orders.log_segments])
+diagram("retention")
 
 # %%
 predict(
     "segments-retention-deletes",
-    "How many segments does retention.bytes=2000 delete?",
+    "How many of the 6 segments does retention.bytes=2000 delete?",
     ___,
     lambda: twin.delete_old_segments(),
 )
@@ -350,15 +301,12 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The log start went up **before** the segments left the map: a reader who looks in between is told *out of range*, never given a hole.
-# And the files? They are renamed first, and deleted `file.delete.delay.ms` later, because somebody may be reading them:
+# The log start went up **before** the segments left the map: a reader in between gets *out of range*, never a hole. The log renames the files, and deletes them `file.delete.delay.ms` later:
 
 # %%
 print(sum(name.endswith(".deleted") for name in files_of(orders)), "files renamed;", *files_of(orders)[:2])
 orders.time.sleep(60_000)
 print(sum(name.endswith(".deleted") for name in files_of(orders)), "left a minute later;", files_of(orders)[0])
-
-# %%
 erratum(
     "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
     "4.3.0 moves the log start first; it asks log start, then size, then time",
@@ -367,7 +315,7 @@ erratum(
 
 # %% [markdown]
 # **By time.** A segment is as old as its *youngest* record, and goes when that is older than `retention.ms`; exactly as old is not enough.
-# Here, as for `retention.bytes`, a value below 0 means no limit. Four segments, and a limit of 7 days:
+# Below 0 both settings mean no limit. Four segments, and 7 days:
 
 # %%
 day = 86_400_000
@@ -380,11 +328,10 @@ print("deleted:", aged.delete_old_segments(), " left:", [segment.base_offset for
 print("a producer's clock may be ahead by at most", aged.config.message_timestamp_after_max_ms, "ms")
 
 # %% [markdown]
-# The third segment is 9 days old and stays, because the second, 1 day old, stands before it. One record with a timestamp in the
-# future holds up retention until that time and `retention.ms` have passed. A leader refuses records that are further ahead
-# than `message.timestamp.after.max.ms`: an hour, unless a topic allows more. (What came in when more was allowed is in the log all the same.)
+# The third segment is 9 days old and stays: the walk stopped at the second. A record from the future stops retention until its timestamp and `retention.ms` have passed. A leader refuses records that are further ahead
+# than `message.timestamp.after.max.ms`, an hour by default.
 #
-# Does the active segment ever go? If all segments may go, a new one is begun first:
+# If all segments may go, a new one begins first:
 
 # %%
 emptied = fresh_log({"retention.bytes": 0})
@@ -393,7 +340,7 @@ emptied.update_high_watermark(emptied.log_end_offset)
 print("deleted:", emptied.delete_old_segments(), " left:", [segment.base_offset for segment in emptied.log_segments])
 
 # %% [markdown]
-# **By log start.** Whoever calls DeleteRecords raises the log start; segments that lie wholly below it go at the next round.
+# **By log start.** DeleteRecords raises the log start; segments wholly below it go at the next round.
 
 # %%
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
@@ -403,10 +350,9 @@ print("log start:", orders.log_start_offset, " segments:", [segment.base_offset 
 print("deleted:", orders.delete_old_segments(), " left:", [segment.base_offset for segment in orders.log_segments])
 
 # %% [markdown]
-# Segment 75 still holds offsets below 77, which nobody can read any more. It stays for the sake of 77.
+# Segment 75 still holds offset 77, so it stays.
 #
-# And a bound above all rules: nothing at or above the **high watermark** goes. A log whose mark was never raised keeps
-# everything:
+# Under every rule, nothing at or above the **high watermark** goes. This log's mark was never raised:
 
 # %%
 stuck = copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000})
@@ -415,8 +361,7 @@ print("high watermark:", stuck.high_watermark, " deleted:", stuck.delete_old_seg
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out by
-# queries what must follow from them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# **minikafka** runs the workload. **Spark** derives the results from its lines by queries. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
 # (`[3x10]` is a batch of 3 records with values of 10 bytes, `leo` the log end.)
 
 # %%
@@ -437,19 +382,15 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is never counted
-# as agreement. *Recovery point*, *epochs* and *producers* belong to later lessons.
+# Spark's silence is not counted as agreement.
 #
-# Now a bug is planted in minikafka: it rolls with `>=` where Kafka has `>`. After which operation
-# do the witnesses differ first, and how many of the other two contradict minikafka there? (`config` is not an operation; operation 0 is
+# We plant a bug: minikafka rolls with `>=` where Kafka has `>`. (`config` is not an operation; operation 0 is
 # `truncate_fully_and_start_at 10`.)
 
 # %%
 with planted("a segment rolls when it would be exactly full"):
     sick = run(workload, minikafka_log, scratch())
 found = agree(sick, spark, kafka)
-
-# %%
 predict(
     "segments-differ-after",
     "After which operation do the segments differ first?",
@@ -460,7 +401,7 @@ predict(
 # %%
 predict(
     "segments-contradicted-by",
-    "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    "How many witnesses contradict minikafka there (1 or 2)?",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
@@ -471,29 +412,25 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Segments: rebuild](02-segments-rebuild.ipynb), four functions and five rungs.
+# [Segments: rebuild](02-segments-rebuild.ipynb) has four functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, instead of a concurrent skip list | tiered storage, where a segment must be uploaded before it goes |
+# | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, not a concurrent skip list | tiered storage, where a segment must be uploaded before it goes |
 # | the five reasons to roll, the three rules of retention, their order | no metrics | compaction, which replaces segments |
 # | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. Everything else Spark works out from the workload.
+# *What Spark is told:* the size of each batch, from the record builder.
 #
-# **A question to take along.** Your broker shows a partition of 200 GB with `retention.ms` of one day, and the oldest segment's
+# **A question to take along.** A partition has 200 GB with `retention.ms` of one day, and the oldest segment's
 # file is three weeks old. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record with a timestamp in the
-# future makes its whole segment young, and the walk stops there; look at the topic's `message.timestamp.after.max.ms`, too.
-# Then the high watermark: where an in-sync follower lags, nothing above the mark is deleted. Then whether the topic is
-# compacted only, without `delete`.
+# The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record from the future stops the walk there. Then the high watermark: a lagging in-sync follower holds it. Then whether the topic is only compacted, without `delete`.
 #
 # </details>
 
