@@ -34,7 +34,7 @@ seen = values_of(leader, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "The leader dies; the follower leads, and writes the record 7. Which record does the consumer find at offset 2 now?",
+    "The leader dies; the follower leads, and writes the record 7. Which number does the consumer find at offset 2 now?",
     ___,
     lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
 )
