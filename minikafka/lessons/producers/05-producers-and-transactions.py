@@ -408,7 +408,7 @@ predict(
 # %%
 predict(
     "stable-offset-contradicted-by",
-    "How many witnesses contradict minikafka there (1 or 2)?",
+    "How many witnesses contradict its last stable offset (1 or 2)?",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )
