@@ -6,8 +6,8 @@
 # **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Replication and leader epochs](12-replication.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# reveals a little more; `solution()` shows one way (for a rung, after your own first try). This notebook has its own kernel, so begin
+# with the first cell. It takes a few seconds: it starts Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___
@@ -18,14 +18,14 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition` and `PartitionChangeBuilder` into the same states, and ask them. The function of exercise 3
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference. The project's tests put Kafka's own `Replica`, `Partition` and `PartitionChangeBuilder` into the same states and compare their answers. The function of exercise 3
 # has the name of Kafka's method (`electLeader`), and leaves out the election of the preferred replica.
 
 # %%
 from minikafka.lessons.replication.exercises import elected_leader, marks_over_time, out_of_sync
 
 # %% [markdown]
-# **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, although it was fetching all the time.*
+# **Exercise 1, who lags, in Spark.** *Why: to find in a trace why a follower left the ISR although it was fetching all the time.*
 # `fetches.sparkSession.sql("SELECT … FROM {fetches} … {now}", fetches=fetches, now=now, …)` queries the table: names in braces are filled in.
 
 # %%
@@ -39,7 +39,7 @@ def lagging(fetches, began, leader_end, now, max_lag):
 out_of_sync.check(lagging)
 
 # %% [markdown]
-# **Exercise 2, the mark over time, in Spark.** *Why: to see afterwards which replica held a mark back, and when.* Here only the ISR counts: whoever is outside is far behind.
+# **Exercise 2, the mark over time, in Spark.** *Why: to see afterwards which replica held the mark back, and when.* Here only the ISR counts: every replica outside of it is far behind.
 
 # %%
 def high_watermarks(events, min_isr):
@@ -52,12 +52,13 @@ def high_watermarks(events, min_isr):
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.* The cluster of this exercise has no eligible leader replicas.
+# **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.* Some partitions are in a cluster without eligible leader replicas (ELR). Their ISR keeps its last member, and `elr` and `last_known` are empty.
 
 # %%
-def elect_leader(replicas, leader, isr, is_acceptable, unclean):
-    """replicas: broker ids in the order of the assignment. leader: the present one, −1 for none. isr: broker ids.
-    is_acceptable(broker id): it is alive. unclean: the topic allows unclean elections.
+def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean):
+    """replicas: broker ids in the order of the assignment. leader: the present one, −1 for none. isr, elr: broker ids.
+    last_known: the leader before the partition lost it, −1 for none. is_acceptable(broker id): it is alive.
+    unclean: the topic allows unclean elections.
     Returns (the leader from now on, −1 for none; whether the election is unclean)."""
     return ___
 
@@ -67,11 +68,9 @@ elected_leader.check(elect_leader)
 # %% [markdown]
 # ## Rungs
 #
-# Now the replicas themselves. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: they lead, follow, fall
-# behind and join again. Kafka's own brokers live through the same. Most of these lives are drawn, and this page does not show them. After each operation every answer, all that each broker knows of its
-# partitions, and what a leader asks of the controller must agree; at the end every byte of every file.
+# In each rung you write one method anew, and minikafka's brokers run with *your* function in its place. Kafka's own brokers run the same workloads. Most workloads are drawn at random, and this page does not show them. After each operation these must agree: every answer, the state of each partition on each broker, and the leaders' requests to the controller. At the end every byte of every file must agree.
 #
-# Where they differ you get the shortest life that was found for it, and the first quantity.
+# If they differ, you get the shortest workload that was found for it, and the first quantity that differs.
 
 # %%
 from minikafka.lessons.replication.rungs import cuts, joins, leaves, raises

@@ -19,7 +19,7 @@ out_of_sync.check(lagging)
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 3, who is elected.** The present leader first, then the order of the assignment; the order of the ISR is nobody's.
+# **Exercise 3, who is elected.** The present leader first, then the order of the assignment; the order of the ISR plays no part. If ISR and ELR are both empty, the last known leader may return, before any other replica.
 
 # %%
 elected_leader.check(elect_leader)

@@ -7,12 +7,12 @@
 #
 # **Time:** fifty minutes to read, an hour and a half to rebuild. **Before:** *High watermark*; *Append*, for leader epochs.
 #
-# **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
-# why a consumer waits after a change of the leader, and what an unclean election costs.
+# **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and how it returns,
+# why consumers wait after a change of the leader, and what an unclean election costs.
 #
 # Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record.
 #
-# What goes wrong without leader epochs? Before them Kafka had this rule: *who becomes a follower cuts its log down to its own high watermark*.
+# What goes wrong without leader epochs? Before them Kafka had this rule: *a broker that becomes a follower cuts its log at its own high watermark*.
 
 # %%
 from minikafka.lab import Replication, ___, diagram, erratum, planted, predict, step_through
@@ -36,24 +36,19 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
-# is right.
+# **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
 #
-# (`NONE` is Kafka's name for *no error*: a producer that is told `NONE` has its acknowledgement. Kafka 4.3.0 still falls back on the old rule for a log that knows no epochs. Here we made every log know none.)
+# (`NONE` is Kafka's name for *no error*: the producer has its acknowledgement. Kafka 4.3.0 still uses the old rule for a log without epochs. Here no log had any.)
 
 # %%
 print("the producer of b was told:", producer.answer)
 print("a consumer of broker 2 gets:", *old.replication.consumed())
-
-# %%
 old.play()
 
 # %% [markdown]
-# Go through the frames. Three brokers had `b`. Two have failed, and the one that is alive had thrown `b` away when it became a follower of broker 1. It was being careful: its own high
-# watermark said that only `a` was safe, and what lies above is not known to be committed. The mark was not wrong, only late.
+# Go through the frames. Broker 2 cut off `b` when it began to follow broker 1, because its own high watermark covered only `a`. The mark was not wrong, only late.
 #
-# The same with leader epochs:
+# With leader epochs, a follower asks its leader where their logs differ. Until it has an answer, it keeps everything:
 
 # %%
 sound = Replication()
@@ -63,63 +58,50 @@ print("the producer of b was told:", producer.answer)
 print("a consumer of broker 2 gets:", *sound.consumed())
 
 # %% [markdown]
-# With epochs, a follower does not truncate only because it is unsure. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
-
-# %% [markdown]
 # ## 2. The picture
+#
+# - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment removes a replica. Every batch has the epoch in which it was written.
+# - **Epoch cache:** the offset at which each epoch of a log begins, in the file `leader-epoch-checkpoint`. A new leader adds its epoch before it writes a record.
+# - **ISR**, in-sync replicas: the leader and the followers that keep up. The controller has the list; the leader proposes changes. While a proposal is pending, the **maximal ISR** holds the members before and after the change.
+# - **Caught up:** a follower that has all that the leader has. The leader notes when that was last so.
+# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
+# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version`
+#   turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
+# - **Unclean election:** the new leader is in neither the ISR nor the ELR. It may lack acknowledged records.
 
 # %%
 diagram("replication")
 
 # %% [markdown]
-# - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment takes a replica away. It stands in every batch that was written in that term.
-# - **Epoch cache:** for each epoch in a log the offset at which it begins, in the file `leader-epoch-checkpoint`.
-# - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR**
-#   holds everyone who is in the ISR before the change or after it.
-# - **Caught up:** a follower is caught up while it has all that the leader has. The leader notes for each follower when that was last so.
-# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
-# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the mark stands still. So these replicas have all that is committed, and one of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version`
-#   turns them on; a cluster that was formatted with 4.1 or later has it at level 1, and so has the cluster of this lesson.
-# - **Unclean election:** a leader that is in neither the ISR nor the eligible leader replicas. It may lack acknowledged records.
-#
-# In the errata of this page, *older text* is one of those that the course grew from.
-
-# %% [markdown]
 # ## 3. The rules
 #
-# 1. The leader's HW is never above the end that any member of the ISR has.
+# 1. The leader's HW is never above the log end of any member of the ISR.
 # 2. Below a follower's HW, its log is equal to the leader's.
 # 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
-# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so a leader that is elected from the ISR has it.
+# 4. Every member of the ISR holds what was acknowledged with `acks=all`; so a leader that is elected from the ISR has it.
 #
-# (All four hold as long as elections are clean and no broker loses what it has written. Rule 2 also leaves compaction aside: each replica is cleaned at its own time.)
+# (They hold while elections are clean and no broker loses what it has written. Rule 2 leaves compaction aside: each replica cleans its own log.)
 #
-# Here they are after the two failures, when brokers 0 and 1 are back and have fetched:
+# After the two failures brokers 0 and 1 return and fetch:
 
 # %%
 for broker in (0, 1):
     lanes.after(f"broker {broker} is back", sound.start, broker)
-for number in (1, 2, 3):
-    lanes.after(f"round {number}", sound.fetch)
+lanes.after("three rounds of fetches", lambda: [sound.fetch() for _ in range(3)])
 states = [sound.lane(broker) for broker in range(3)]
 leader = states[sound.leader]
 print("rule 1:", all(leader.high_watermark <= state.log_end for state in states), " ISR", sound.isr)
 print("rule 2:", all(state.records[: state.high_watermark] == leader.records[: state.high_watermark] for state in states))
 print("rule 3:", all(epochs == sorted(epochs) for epochs in ([record.epoch for record in state.records] for state in states)))
 print("rule 4:", all("b" in [record.value for record in state.records] for state in states))
-
-# %%
 lanes.play()
-
-# %% [markdown]
-# Broker 2 leads, in epoch 2. Nobody has written in that epoch yet, but its cache has an entry for it: what is written from offset 2 on will be of epoch 2.
 
 # %% [markdown]
 # ## 4. The source, walked
 #
 # ### One round late
 #
-# A follower tells its leader how far it is in one way only: by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`. A round is one fetch of each follower.
+# A follower tells its leader how far it is only by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`. In a round each follower fetches once.
 
 # %%
 orders = Replication(min_isr=2)
@@ -141,7 +123,7 @@ predict(
 # %%
 predict(
     "follower-mark-that-round",
-    "And after that same round: the high watermark of follower 1?",
+    "After that round, where is the high watermark of follower 1?",
     ___,
     lambda: lanes.frames[answers.index("NONE") + 1].lanes[1].high_watermark,
 )
@@ -153,8 +135,7 @@ lanes.play()
 diagram("replication_rounds")
 
 # %% [markdown]
-# The leader reads first, and takes note of the fetch afterwards. So the answer to the fetch that raises the mark has the mark from before. (An answer without records may wait, up to
-# `replica.fetch.wait.max.ms`, half a second by default, and is read again when its time is over; then it has the new mark. Here that setting is 0.) Here is the leader's part of such a fetch:
+# The leader reads first and notes the fetch afterwards. So the answer to the fetch that raises the mark still has the mark from before. (A fetch that finds no records may wait, by default up to half a second (`replica.fetch.wait.max.ms`), and reads again when its time is over; then the answer has the new mark. Here that setting is 0.) The leader's part of such a fetch:
 
 # %%
 orders.append("d")
@@ -168,12 +149,12 @@ walk.play()
 # %%
 erratum(
     "The follower sets its high watermark with updateHighWatermark when it has got records",
-    "with maybeUpdateHighWatermark, after each answer: it is bent to the follower's log end, and what it says is a round old",
+    "with maybeUpdateHighWatermark, after each answer: a mark above the follower's log end is lowered to it, and the mark is a round old",
     f"leader {orders.lane(0).high_watermark}, followers {orders.lane(1).high_watermark} and {orders.lane(2).high_watermark}",
 )
 
 # %% [markdown]
-# What does the delay cost? `e` is acknowledged, and at that moment the leader dies. Broker 1 leads; it has all five records. A consumer begins at offset 0.
+# `e` is acknowledged, and at that moment the leader dies. Broker 1 leads and has all five records. A consumer begins at offset 0.
 
 # %%
 sent = orders.append("e")
@@ -199,30 +180,24 @@ print("asked for the latest offset at once, broker 1 answered", latest, " and af
 lanes.play()
 
 # %% [markdown]
-# The new leader knows that its mark may be too low. It has not let it fall; it has never been told of a higher one. Until the mark has reached the offset at which the new epoch began, it gives no latest offset.
+# The new leader has not lowered its mark; it has never been told of a higher one. Until the mark reaches the offset at which its epoch began, the leader gives no latest offset.
 #
-# **Nothing committed is lost by a late mark. What it costs is time:** one round until a producer is answered, one more until a follower could serve consumers, and after a failure a round in which consumers wait.
-
-# %% [markdown]
+# **A late mark loses nothing committed. It costs time:** one round until a producer is answered, and after a failure consumers wait for a round.
+#
 # ### Who is in sync
 #
-# A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. The leader looks twice in that time, beginning at second 0.
+# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, beginning at second 0. Here all are in sync at second 0. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
 
 # %%
 room = Replication(min_isr=2)
-patience = room.cluster.brokers[0].config.replica_lag_time_max_ms // 1000
-print("replica.lag.time.max.ms:", patience, "seconds; the leader looks every", patience // 2)
-
-# %% [markdown]
-# All are in sync at second 0. At second 1 a record is appended with `acks=all`, by a producer that waits for 30 seconds at most; follower 1 fetches every second, follower 2 is silent.
-
-# %%
 lanes = ReplicaLanes(room, "Out and in")
 lanes.after("all fetch", room.fetch)
 room.sleep(1)
 sent = lanes.after("a is appended", room.append, "a")
 left = lanes.sleep(59, fetching=[1])
 told = sent.answer
+patience = room.cluster.brokers[0].config.replica_lag_time_max_ms // 1000
+print("replica.lag.time.max.ms:", patience, "seconds; the leader checks every", patience // 2)
 
 # %%
 predict(
@@ -250,41 +225,38 @@ erratum(
 )
 
 # %% [markdown]
-# An error is not a *no*. `REQUEST_TIMED_OUT` says that nobody knows yet; a producer that is not idempotent and tries again writes the record twice.
+# `REQUEST_TIMED_OUT` does not mean that the record is lost. A producer that is not idempotent and tries again writes it twice.
 #
-# Here is what the leader does every 15 seconds, in a partition whose followers have both been silent for 31. The proposal goes to the controller, and its answer comes at once:
+# Here is the leader's check, in a partition whose followers have both been silent for 31 seconds. The controller answers its proposal at once:
 
 # %%
 lost = Replication(min_isr=1)
 lost.append("a", acks=1)
 lost.sleep(31)
-SHRINK = {"Partition.maybe_shrink_isr", "Partition._handle_alter_partition_update", *FETCH}
-LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset", "new_high_watermark", "old_high_watermark"}
+SHRINK = {"Partition.maybe_shrink_isr", "Partition._handle_alter_partition_update"}
+LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset"}
 step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest=LOCALS, watch=lost.log(0)).play()
 
 # %% [markdown]
-# The mark moved, because fewer members have more in common.
+# The mark moved: a smaller ISR has more records in common.
 #
-# Now broker 2 of the partition before is back, and fetches. (Its first fetch asks for offset 0, and brings it `a`.)
+# Now broker 2 of the partition before fetches again. Its first fetch asks for offset 0, and brings it `a`. Only the second fetch tells the leader that broker 2 has the record; then the leader proposes to add it to the ISR. To join, a follower needs everything below the high watermark, and everything below the offset at which
+# the leader's epoch began.
 
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
 first = room.isr
-EXPAND = {"Partition.update_follower_fetch_state", "Partition._maybe_expand_isr", "Partition._handle_alter_partition_update"}
-LOCALS = {"previous_end_offset", "current_state", "proposed_state", "leader_hw_incremented"}
+EXPAND = {"Partition._maybe_expand_isr", "Partition._handle_alter_partition_update"}
+LOCALS = {"current_state", "proposed_state"}
 walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into=EXPAND, locals_of_interest=LOCALS, watch=room.log(0))
 print("after one fetch", first, " after two", room.isr)
 lanes.play()
-
-# %% [markdown]
-# It has the record after the first fetch. The leader learns this only from the second fetch. Then it proposes to add the follower to the ISR. To join, a follower must have everything below the high watermark, and everything below the offset at which
-# the leader's epoch began:
 
 # %%
 walk.play()
 
 # %% [markdown]
-# How long may a follower be silent? All three are in sync and at the end of the log. For ten minutes nothing is appended, and nobody fetches.
+# All three are in sync and at the end of the log. For ten minutes nothing is appended, and no follower fetches.
 
 # %%
 quiet = Replication()
@@ -302,10 +274,10 @@ predict(
 )
 
 # %% [markdown]
-# A follower that has every record is not behind. What counts is how long a follower was *behind*, not when it was last heard from. (That a broker is dead, the controller notices by itself: it hears no
-# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR. Without eligible leader replicas the last member stays in it.)
+# A follower that has every record is not behind. What counts is how long a follower was *behind*, not how long it was silent. (The controller notices a dead broker itself: it hears no
+# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR. Without ELR the last member stays in it.)
 #
-# **The last one in sync.** Two brokers are in sync. Both die, broker 0 last; then broker 0 starts again. Here is the same at both levels of the feature:
+# **The last one in sync.** Two brokers are in sync. Both die, broker 0 last; then broker 0 starts again. Without ELR (level 0) and with it (level 1):
 
 # %%
 for level in (0, 1):
@@ -317,11 +289,9 @@ for level in (0, 1):
     print(f"broker 0 is back, leader {last.leader}, {last.leader_recovery_state}")
 
 # %% [markdown]
-# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is eligible. But it comes back from a crash and may have lost what it had not flushed, so it is eligible no more. Nobody else is in sync or
-# eligible: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a stop in order it would have been elected from the ELR, cleanly.
-
-# %% [markdown]
-# **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die, one record is sent with `acks=all`, one with `acks=1`.
+# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But it comes back from a crash and may lack what it had not flushed, so it leaves the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would have been elected from the ELR, cleanly.
+#
+# **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die; one record is sent with `acks=all`, one with `acks=1`.
 
 # %%
 few = Replication(min_isr=2)
@@ -351,9 +321,9 @@ erratum(
 )
 
 # %% [markdown]
-# `c` was acknowledged, to a producer that asked for no more than this one broker, and no consumer sees it until a second broker is in the ISR again.
+# `c` was acknowledged, because its producer asked for one broker only. No consumer sees it until the ISR has two members again.
 #
-# **On the way back in.** Two brokers, at least one in the ISR. Broker 1 was down for a minute and is back; its first fetch, from offset 0, has brought it three records. Then `d` is appended, and
+# **On the way back in.** Two brokers, `min.insync.replicas` is 1. Broker 1 was down for a minute and is back; its first fetch, from offset 0, brings it three records. Then `d` is appended, and
 # acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
 
 # %%
@@ -364,17 +334,14 @@ alone.append("a", "b", "c")
 alone.sleep(60)
 lanes.after("broker 1 is back", alone.start, 1)
 lanes.after("1 fetches", alone.fetch, 1)
-
-# %%
 d = lanes.after("d is appended", alone.append, "d")
 lanes.after("1 fetches d", alone.fetch, 1)
 e = lanes.after("e is appended", alone.append, "e")
-print("d was told", d.answer, " the ISR is", alone.isr)
 
 # %%
 predict(
     "e-acknowledged-at-once",
-    "The ISR is broker 0 alone, as before. Is e acknowledged at once, as d was? (True or False)",
+    "The ISR is still broker 0 alone. Is e acknowledged at once, as d was? (True or False)",
     ___,
     lambda: e.answer == "NONE",
 )
@@ -382,18 +349,16 @@ predict(
 # %%
 lanes.after("1 fetches e", alone.fetch, 1)
 lanes.after("1 fetches again", alone.fetch, 1)
-print("e was told", e.answer, " the ISR is", alone.isr)
+print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4: not the end. But 3 had been the end at its fetch before, so at that time it was caught up. A follower that is alive, outside the ISR, and was caught up within the last 30 seconds is about to
-# join: the mark waits for it as well. A follower must have everything below the mark to join, and without the wait each append would carry the mark out of its reach.
-
-# %% [markdown]
+# Broker 1 asked for offset 3 when the leader ended at 4. But 3 had been the end at its previous fetch, so at that time it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append would move the mark past the follower, and it could never join.
+#
 # ### Deal the cards
 #
-# A leader, two followers, `min.insync.replicas=2`. The buttons are the world: append, let one fetch, let 15 seconds pass, kill a broker, start it again. Five cards have been dealt already: broker 0 died after broker 1 had fetched `a` once, and
-# broker 1 leads. Its producer never gets an answer. What will become of `a`? Go on, or begin anew: can you lose a record that was acknowledged to `acks=all`? Can you make two logs differ below their marks?
+# A leader, two followers, `min.insync.replicas=2`. With the buttons you append, let one broker fetch, let 15 seconds pass, kill a broker or start it. Five have been pressed already: broker 0 died after broker 1 had fetched `a` once, and
+# broker 1 leads. The producer of `a` never gets an answer. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
 
 # %%
 game = ReplicaDeal(brokers=3, min_isr=2)
@@ -401,31 +366,23 @@ game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
 game.play()
 
 # %% [markdown]
-# You can't; nor could a test that has pressed these buttons two thousand times. (And `a` is committed, by the leader that came after. No answer does not mean *no*.) What comes next needs one more card: an unclean election.
-
-# %% [markdown]
+# You can't; nor could a test that pressed these buttons two thousand times. (And `a` is committed, by the next leader.) An unclean election can.
+#
 # ### Where two logs part
 #
-# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, which is alone in the ISR. Then broker 0 dies, and broker 1 comes back.
+# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies: the ISR is empty, and broker 0 alone is in the ELR. Broker 1 comes back, is elected uncleanly, and takes `c` at the offset of `b`.
+# Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
 
 # %%
 parted = Replication(2, min_isr=1, unclean=True)
 lanes = ReplicaLanes(parted, "An unclean election")
 producer = unclean_election(lanes)
 print("b was told", producer.answer, " leader", parted.leader, "in epoch", parted.leader_epoch, " ISR", parted.isr)
-
-# %%
-lanes.play()
-
-# %% [markdown]
-# Broker 1 was neither in sync nor eligible, and leads. (When broker 0 died, the ISR became empty, and broker 0 the only eligible leader replica.) It has taken `c`, at the offset at which broker 0 has `b`. Now broker 0 is back, as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its
-# own epoch cache:
-
-# %%
 print("epoch and first offset; broker 1:", parted.lane(1).epochs, " broker 0:", parted.lane(0).epochs)
 twin = Replication(2, min_isr=1, unclean=True)
 unclean_election(ReplicaLanes(twin))
 twin.fetch(0)
+lanes.play()
 
 # %%
 predict(
@@ -436,7 +393,7 @@ predict(
 )
 
 # %%
-CUT = {"Partition._read_records", "ReplicaFetcher._process_fetch_request", "ReplicaFetcher._truncate_on_fetch_response", "get_offset_truncation_state"}
+CUT = {"Partition._read_records", "ReplicaFetcher._process_fetch_request", "get_offset_truncation_state"}
 LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
 walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
 walk.play()
@@ -448,8 +405,8 @@ print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
 lanes.play()
 
 # %% [markdown]
-# The logs are equal again. `b` is gone, although it was acknowledged: it was held by one broker, and that one was not there when another was elected. **That is the price of an unclean election**, and it is paid once. The old
-# rule paid more. Broker 0's own high watermark was 2: it was written down before broker 0 died. What did it do with its log then?
+# The logs are equal again. `b` is gone, although it was acknowledged: only broker 0 had it when another broker was elected. **That is the price of an unclean election.** The old
+# rule cost more. Broker 0 had written its high watermark, 2, to disk before it died. What did it cut then?
 
 # %%
 with planted("a follower knows no leader epochs"):
@@ -464,7 +421,7 @@ with planted("a follower knows no leader epochs"):
 # %%
 predict(
     "value-at-offset-1",
-    "Which value has broker 0 at offset 1, after d has come? ('b' or 'c')",
+    "Which value does broker 0 have at offset 1, after d has arrived? ('b' or 'c')",
     ___,
     lambda: apart.values(0)[1],
 )
@@ -472,22 +429,21 @@ predict(
 # %%
 lanes.play()
 
-# %% [markdown]
-# It cut nothing, and went on fetching. Both brokers are in sync, both have three records and the same high watermark, and at offset 1 they differ: consumers see `b` or `c`, depending on who leads. In part 1 a mark that lagged behind lost a
-# record; here a mark that ran ahead parts the logs for good. **A high watermark tells what is committed. It does not tell whose records these are.** An epoch does.
-
 # %%
 erratum(
     "The high watermark of a log begins at its log start offset",
-    "when a broker starts, Partition gives the log the mark that was last written down, bent to what the log has",
+    "when a broker starts, Partition gives the log the mark that was last written to disk, or the log end if that is lower",
     f"broker 0 came back with HW {lanes.frames[-5].lanes[0].high_watermark}",
 )
 
 # %% [markdown]
+# Both brokers are in sync, with three records and the same high watermark, and differ at offset 1: consumers see `b` or `c`, depending on who leads. In part 1 a late mark lost a
+# record; here a mark ahead of its leader made the logs differ for good. **A high watermark tells what is committed. It does not tell which leader wrote the records.** An epoch does.
+#
 # ### When the leader has never heard of the epoch
 #
-# One question is left. A follower's last epoch may be one that its leader does not know. Ten records in epoch 0 are on both brokers. Then elections follow each other quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`,
-# broker 1 leads again and writes `m`. Now broker 0 is back.
+# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`,
+# broker 1 leads again and writes `m`. Now broker 0 is back. Its leader does not know its last epoch.
 
 # %%
 fast = Replication(2, min_isr=1, unclean=True)
@@ -512,8 +468,8 @@ print("equal:", fast.values(0) == fast.values(1))
 lanes.play()
 
 # %% [markdown]
-# Broker 0 asks with its last epoch, which broker 1 never had. Broker 1 answers with the greatest epoch of its own that is not above it, **and says which one it is**: epoch 1 ends at 12. Broker 0 has no epoch 1; the next one below is 0, which ends
-# at 10. So it cuts there. The first form of leader epochs (KIP-101) answered with an offset only, as if the question had been about the epoch that was asked for:
+# Broker 0 asks with epoch 3, which broker 1 never had. Broker 1 answers with its greatest epoch that is not above it, **and names that epoch**: epoch 1 ends at 12. Broker 0 has no epoch 1; its next lower one is 0, which ends
+# at 10. So it cuts there. The first form of leader epochs (KIP-101) answered with the offset only. Twelve is above broker 0's end of 11, so nothing is cut: `x` and `k` stand at the same offset, and in broker 0's log the epochs fall from 3 to 1. Rules 2 and 3 are broken. KIP-279 put the epoch into the answer. By KIP-101 alone:
 
 # %%
 with planted("a leader does not say of which epoch it speaks"):
@@ -523,18 +479,13 @@ with planted("a leader does not say of which epoch it speaks"):
     for number in (1, 2, 3):
         lanes.after(f"0 fetches, round {number}", half.fetch, 0)
 print("broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
-
-# %%
 lanes.play()
-
-# %% [markdown]
-# Twelve is not below broker 0's end of 11, so nothing was cut. `x` and `k` stand at the same offset, and in broker 0's log the epochs fall from 3 to 1: rules 2 and 3 are both broken. KIP-279 put the epoch into the answer.
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same life of a partition by **minikafka**, by **Spark** from the lines alone, and by the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in a JVM of their own, with the same clock. Here the workload is the controller as well: `change` is what it decides,
-# `publish` tells a broker, `answer` agrees to what a leader has proposed. `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
+# The same workload by **minikafka**, by **Spark** from its lines alone, and by **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision,
+# `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
 
 # %%
 from minikafka.witness import agree
@@ -576,21 +527,18 @@ follow 2
 follow 2
 """)
 ours, spark, kafka = three_witnesses(workload)
-agree(ours, spark, kafka)
-
-# %%
 for number in (11, 12, 18, 20, 23, 28, 31):
     row = ours.rows[number]
     print(f"{number:2} {workload.operations[number]!s:22} marks {row['high_watermarks']}  ISR {row['isr']}  answered {row['answers']}")
+agree(ours, spark, kafka)
 
 # %% [markdown]
-# Spark follows what the first leader knows, from the lines alone, until that leader dies: `isr`, `followers` (how far each has come, as far as the leader knows), the high watermark, who is acknowledged. Of what comes after, and of what lies in each replica's log, it says nothing. A quantity that it
-# knows therefore has fewer values from Spark than from the other two.
+# Spark follows what the first leader knows, until that leader dies; so its quantities have fewer values.
 #
-# Operation 20 is a fetch with which broker 2 shows that it has everything: the leader proposes to take it in, and from then on the mark waits for broker 2, before the controller has answered. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
-# that mark, and operation 28 cannot raise it, as broker 2 asks only for offset 5.
+# At operation 20 broker 2 shows that it has everything. The leader proposes to add it, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
+# that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
 #
-# Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`, 8 and 9 the first fetches of both followers.)
+# Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`; 8 and 9 are the first fetches of both followers.)
 
 # %%
 with planted("what was sent to a follower counts as received"):
@@ -601,7 +549,7 @@ answered = [number for number, told in enumerate(sick.column("acknowledged")) if
 # %%
 predict(
     "replication-differs-after",
-    "After which operation do minikafka's brokers with this bug differ first from another witness?",
+    "After which operation does minikafka with this bug first differ from another witness?",
     ___,
     lambda: found.first_difference.operation,
 )
@@ -609,7 +557,7 @@ predict(
 # %%
 predict(
     "first-producer-answered-after",
-    "And after which operation is the first producer answered? (Without the bug it is 11.)",
+    "After which operation is the first producer answered? (Without the bug: 11.)",
     ___,
     lambda: answered[0],
 )
@@ -619,7 +567,7 @@ print(found.first_difference)
 print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
 
 # %% [markdown]
-# A round is saved. The producer is told that its records are safe when the answers to the fetches are still on their way; and if the leader and the network fail at that moment, nobody has them.
+# The producer is told that its records are safe while they are still on their way. If the leader and the network fail at that moment, no broker has them.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -631,19 +579,19 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower takes a round when it is told to, over no socket | the life of eligible leader replicas: a broker that comes back from a crash is taken out of them |
-# | election, epochs, what the controller checks of a proposal | one controller in the process; Kafka's is a Raft quorum with a log of its own | moving replicas to other brokers or disks, tiered logs |
-# | checkpoints of the high watermark, restarts from the files that a killed process left | the controller learns of a death when it is told to; Kafka's after 9 seconds without heartbeats | power failures, which take what was not flushed |
+# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower fetches when it is told to, over no socket | how a broker that stops cleanly is elected from the ELR |
+# | election, epochs, the controller's checks of a proposal | one controller in the process; Kafka's is a Raft quorum with its own log | moving replicas to other brokers or disks, tiered logs |
+# | checkpoints of the high watermark, restarts from the files of a killed process | the controller is told of a death; Kafka's notices it after 9 seconds without heartbeats | power failures, which lose what was not flushed |
 #
-# *What Spark is told:* the lines of part 5 and the tables of the exercises, and nothing of the code. It follows a partition as long as its first leader leads; for elections and cuts, Kafka alone is the judge.
+# *What Spark is told:* the lines of part 5 and the tables of the exercises, and no code. For elections and cuts, Kafka alone is the judge.
 #
-# **A question to take along.** Consumers of one partition stand still, producers with `acks=all` get `NOT_ENOUGH_REPLICAS`, and the topic has three replicas, all brokers being up. What do you check first?
+# **A question to take along.** Consumers of one partition stand still, and producers with `acks=all` get `NOT_ENOUGH_REPLICAS`. The topic has three replicas, and all brokers are up. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The ISR, and since when (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused; that fits both. Then why the others are not in it. Do they fetch (the follower's log, its
-# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave a partition up after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
-# `num.replica.fetchers`. Setting `unclean.leader.election.enable` does not help: there is a leader. Lowering `min.insync.replicas` lets consumers and producers go on, but then the failure of a single disk can lose records.
+# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others are not in it. Do they fetch (the follower's log, its
+# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
+# `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets consumers and producers go on, but then the failure of one disk can lose records.
 #
 # </details>
 
@@ -651,9 +599,9 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # ### Card
 #
 # - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
-# - A high watermark tells what is committed. It does not tell whose records these are: an epoch does.
-# - A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
-# - Every member of the ISR holds what was acknowledged with `acks=all`. So a leader that is elected from the ISR has it.
+# - A high watermark tells what is committed. It does not tell which leader wrote the records: an epoch does.
+# - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
+# - Every member of the ISR holds what was acknowledged with `acks=all`. So a leader elected from the ISR has it. If the ISR is empty, a member of the ELR is elected, cleanly.
 # - An unclean election may lose acknowledged records.
 #
 # ![Fetches, and what the leader answers](../diagrams/replication.svg)

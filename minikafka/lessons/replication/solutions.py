@@ -32,14 +32,12 @@ def high_watermarks(events, min_isr):
     )
 
 
-def elect_leader(replicas, leader, isr, is_acceptable, unclean):
-    def is_valid(replica):
-        return replica in isr and is_acceptable(replica)
-
-    in_order = [leader, *replicas]
-    for replica in in_order:
-        if is_valid(replica):
+def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean):
+    for replica in [leader, *replicas]:
+        if replica in (isr or elr) and is_acceptable(replica):
             return replica, False
+    if not isr and not elr and last_known >= 0 and is_acceptable(last_known):
+        return last_known, True
     for replica in replicas:
         if unclean and is_acceptable(replica):
             return replica, True

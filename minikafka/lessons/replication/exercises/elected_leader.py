@@ -1,4 +1,4 @@
-"""Who is elected, in a cluster without eligible leader replicas (`eligible.leader.replicas.version` 0)."""
+"""Who is elected, in clusters with eligible leader replicas (ELR) and without (`eligible.leader.replicas.version` 1 and 0)."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -14,17 +14,22 @@ from minikafka.lessons.replication import solutions
 class _Asked:
     """A partition with its `replicas` in the order of their assignment, its `leader` (−1: none), its `isr`.
 
-    `alive`: the brokers that may lead. `unclean`: the topic allows an unclean election.
+    `elr`: its eligible leader replicas; None in a cluster without them. `last_known`: the last leader (−1: none), which
+    such a partition remembers while nobody leads it. `alive`: the brokers that may lead. `unclean`: the topic allows an
+    unclean election.
     """
 
     replicas: tuple[int, ...]
     leader: int
     isr: tuple[int, ...]
     alive: tuple[int, ...]
+    elr: tuple[int, ...] | None = None
+    last_known: int = -1
     unclean: bool = False
 
     def __str__(self) -> str:
-        words = f"replicas {self.replicas}, leader {self.leader}, ISR {self.isr}, alive {self.alive}"
+        eligible = "no ELR" if self.elr is None else f"ELR {self.elr}, last known leader {self.last_known}"
+        words = f"replicas {self.replicas}, leader {self.leader}, ISR {self.isr}, {eligible}, alive {self.alive}"
         return f"{words}, unclean allowed" if self.unclean else words
 
 
@@ -40,28 +45,43 @@ _ASKED = (
     _Asked((2, 0, 1), leader=0, isr=(0,), alive=(2, 1), unclean=True),
     _Asked((0, 1, 2), leader=-1, isr=(0, 2), alive=(), unclean=True),
     _Asked((0, 1, 2), leader=1, isr=(2, 0), alive=(0, 1, 2)),
+    _Asked((0, 1, 2), leader=0, isr=(1,), alive=(0, 1, 2), elr=(0,)),
+    _Asked((0, 1, 2), leader=-1, isr=(1,), alive=(0, 2), elr=(0,)),
+    _Asked((0, 1, 2), leader=-1, isr=(), alive=(1, 2), elr=(2, 1), last_known=2),
+    _Asked((2, 0, 1), leader=-1, isr=(), alive=(2, 1), elr=(0,), last_known=2),
+    _Asked((2, 0, 1), leader=-1, isr=(), alive=(2, 1), elr=(0,), last_known=1, unclean=True),
+    _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 1, 2), elr=(), last_known=1),
+    _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 2), elr=(), last_known=1),
+    _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 2), elr=(), last_known=1, unclean=True),
+    _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 1, 2), elr=(), last_known=2, unclean=True),
 )
 
 
 @cache
 def _spark_says() -> dict[int, tuple[int, bool]]:
     rows = [
-        (number, place, replica, replica == a.leader, replica in a.isr, replica in a.alive, a.unclean)
-        for number, a in enumerate(_ASKED)
+        (n, place, replica, replica == a.leader, replica in a.isr, replica in (a.elr or ()), replica == a.last_known,
+         replica in a.alive, a.unclean)
+        for n, a in enumerate(_ASKED)
         for place, replica in enumerate(a.replicas)
-    ]
-    schema = "number INT, place INT, replica INT, leads BOOLEAN, in_isr BOOLEAN, alive BOOLEAN, unclean_allowed BOOLEAN"
+    ]  # fmt: skip
+    flags = "leads, in_isr, in_elr, led_last, alive, unclean_allowed".replace(",", " BOOLEAN,")
     return answers_of(
-        """WITH candidates AS (
-               SELECT *, CASE WHEN in_isr AND leads THEN 0 WHEN in_isr THEN 1 WHEN unclean_allowed THEN 2 END AS rank
-               FROM {replicas} WHERE alive),
+        """WITH states AS (
+               SELECT *, bool_or(in_isr) OVER same AS some_in_isr, bool_or(in_elr) OVER same AS some_in_elr
+               FROM {replicas} WINDOW same AS (PARTITION BY number)),
+           candidates AS (
+               SELECT *, CASE WHEN in_isr OR (in_elr AND NOT some_in_isr) THEN IF(leads, 0, 1)
+                              WHEN led_last AND NOT some_in_isr AND NOT some_in_elr THEN 2
+                              WHEN unclean_allowed THEN 3 END AS rank
+               FROM states WHERE alive),
            first AS (
                SELECT *, row_number() OVER (PARTITION BY number ORDER BY rank, place) AS choice
                FROM candidates WHERE rank IS NOT NULL)
-           SELECT asked.number, coalesce(replica, -1), coalesce(rank = 2, false)
+           SELECT asked.number, coalesce(replica, -1), coalesce(rank >= 2, false)
            FROM (SELECT DISTINCT number FROM {replicas}) asked
            LEFT JOIN first ON first.number = asked.number AND choice = 1""",
-        replicas=(rows, schema),
+        replicas=(rows, f"number INT, place INT, replica INT, {flags} BOOLEAN"),
     )
 
 
@@ -72,8 +92,14 @@ def _case(number: int) -> AskedCase:
         kafka = jvm_of(factory)
         return _minikafka_says(asked) if kafka is None else _kafka_says(kafka, asked)
 
-    arguments = (list(asked.replicas), asked.leader, list(asked.isr), asked.alive.__contains__, asked.unclean)
+    isr, elr = list(asked.isr), list(asked.elr or ())
+    partition = (list(asked.replicas), asked.leader, isr, elr, asked.last_known)
+    arguments = (*partition, asked.alive.__contains__, asked.unclean)
     return AskedCase(str(asked), arguments, lambda: _spark_says()[number], answered)
+
+
+def _last_known(asked: _Asked) -> tuple[int, ...]:
+    return (asked.last_known,) if asked.last_known >= 0 else ()
 
 
 def _kafka_says(kafka: Any, asked: _Asked) -> tuple[int, bool]:
@@ -87,11 +113,12 @@ def _kafka_says(kafka: Any, asked: _Asked) -> tuple[int, bool]:
         directories[number] = directory
     recovered = find("org.apache.kafka.metadata.LeaderRecoveryState").RECOVERED
     registration.setDirectories(directories).setLeaderRecoveryState(recovered).setLeaderEpoch(3).setPartitionEpoch(5)
+    registration.setElr(_ints(kafka, asked.elr or ())).setLastKnownElr(_ints(kafka, _last_known(asked)))
     version = find("org.apache.kafka.server.common.MetadataVersion").latestProduction()
     topic_id = find("org.apache.kafka.common.Uuid").ONE_UUID
     builder_class = find("org.apache.kafka.controller.PartitionChangeBuilder")
     alive = _is_among(kafka, asked.alive)
-    builder = builder_class(registration.build(), topic_id, 0, alive, version, 1, False)
+    builder = builder_class(registration.build(), topic_id, 0, alive, version, 1, asked.elr is not None)
     if asked.unclean:
         builder.setElection(builder_class.Election.UNCLEAN)
     result = call_private(kafka, builder.getClass(), builder, "electLeader")
@@ -137,28 +164,41 @@ def _minikafka_says(asked: _Asked) -> tuple[int, bool]:
         leader_recovery_state=LeaderRecoveryState.RECOVERED,
         leader_epoch=3,
         partition_epoch=5,
+        elr=asked.elr or (),
+        last_known_elr=_last_known(asked),
     )
     election = Election.UNCLEAN if asked.unclean else Election.ONLINE
-    builder = PartitionChangeBuilder(registration, "topic-id", 0, asked.alive.__contains__, 1, election=election)
+    builder = PartitionChangeBuilder(
+        registration, "topic-id", 0, asked.alive.__contains__, 1,
+        eligible_leader_replicas_enabled=asked.elr is not None, election=election,
+    )  # fmt: skip
     return tuple(builder.elect_leader())
 
 
 def _elected(
     *,
-    valid=lambda replica, isr, alive: replica in isr and alive(replica),
+    members=lambda isr, elr: isr or elr,
+    valid=lambda replica, members, alive: replica in members and alive(replica),
     keeps=True,
     order=lambda replicas, isr: replicas,
+    clean=lambda replica, isr: False,
+    returns=lambda isr, elr, unclean: not isr and not elr,
     fallback=lambda replicas, alive, unclean: [r for r in replicas if unclean and alive(r)],
-    flag=True,
+    flags=(True, True),
 ):
-    """A wrong answer, where not told otherwise the right one."""
+    """A wrong answer, where not told otherwise the right one.
 
-    def elect_leader(replicas, leader, isr, is_acceptable, unclean):
+    `clean`: what is said of an elected member; `flags`: of the last known leader and of any other replica.
+    """
+
+    def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean):
         for replica in [*([leader] if keeps else []), *order(replicas, isr)]:
-            if valid(replica, isr, is_acceptable):
-                return replica, False
+            if valid(replica, members(isr, elr), is_acceptable):
+                return replica, clean(replica, isr)
+        if returns(isr, elr, unclean) and last_known in replicas and is_acceptable(last_known):
+            return last_known, flags[0]
         for replica in fallback(replicas, is_acceptable, unclean):
-            return replica, flag
+            return replica, flags[1]
         return -1, False
 
     return elect_leader
@@ -170,13 +210,15 @@ elected_leader = Exercise(
     judged_by_spark,
     solutions.elect_leader,
     hints=[
-        "Who may lead cleanly? A replica in the ISR that is acceptable. The present leader stays if it is one of these.",
+        "Who may lead cleanly? A member of the ISR that is acceptable; if the ISR is empty, such a member of the ELR. The "
+        "present leader stays if it is one of these.",
         "Else the first such replica in the order of `replicas`, which is the order of the assignment.",
-        "Nobody? Then, only if `unclean`, the first acceptable of the replicas: (replica, True). Else (-1, False).",
+        "Nobody? If ISR and ELR are both empty and `last_known` is acceptable: (last_known, True), even without `unclean`. "
+        "Else, only if `unclean`, the first acceptable of the replicas: (replica, True). Else (-1, False).",
     ],
     beliefs=[
         Belief(
-            _elected(order=lambda replicas, isr: isr),
+            _elected(order=lambda replicas, isr: isr or replicas),
             "You go by the order of the ISR. What counts is the order of the assignment: its first replica is preferred.",
         ),
         Belief(
@@ -189,25 +231,50 @@ elected_leader = Exercise(
             " is alive and in the ISR.",
         ),
         Belief(
-            _elected(valid=lambda replica, isr, alive: alive(replica)),
-            "You elect whoever is alive. A replica outside of the ISR may lack records that were acknowledged.",
+            _elected(valid=lambda replica, members, alive: alive(replica)),
+            "You elect any broker that is alive. A replica outside of ISR and ELR may lack acknowledged records.",
         ),
         Belief(
-            _elected(valid=lambda replica, isr, alive: replica in isr),
+            _elected(valid=lambda replica, members, alive: replica in members),
             "You elect a broker that is down. It must be acceptable as well.",
         ),
         Belief(
+            _elected(members=lambda isr, elr: isr, returns=lambda isr, elr, unclean: not isr),
+            "You do not use the ELR. If the ISR is empty, a member of the ELR is elected: it has all that is committed.",
+        ),
+        Belief(
+            _elected(members=lambda isr, elr: [*isr, *elr]),
+            "You elect from the ELR while the ISR has a member. The ELR counts only when the ISR is empty.",
+        ),
+        Belief(
+            _elected(clean=lambda replica, isr: replica not in isr),
+            "You call an election from the ELR unclean. Its members have all that is committed, so it is clean.",
+        ),
+        Belief(
+            _elected(returns=lambda isr, elr, unclean: False),
+            "You leave out the last known leader. With ELR it may return when ISR and ELR are both empty, even if unclean"
+            " elections are off.",
+        ),
+        Belief(
+            _elected(returns=lambda isr, elr, unclean: not isr),
+            "You let the last known leader return while the ELR has a member. The partition waits for that member.",
+        ),
+        Belief(
+            _elected(flags=(False, True)),
+            "You call the return of the last known leader clean. It left both ISR and ELR, so it may lack acknowledged"
+            " records.",
+        ),
+        Belief(
             _elected(fallback=lambda replicas, alive, unclean: [r for r in replicas if alive(r)]),
-            "You elect uncleanly without being asked to. Without eligible leader replicas (ELR) the partition waits for a"
-            " member of its ISR. With ELR it waits for one of ISR or ELR; if both are empty, the last known leader may"
-            " return, and that counts as unclean.",
+            "You elect uncleanly without being asked to. Without ELR the partition waits for a member of its ISR. With ELR"
+            " it waits for one of ISR or ELR; if both are empty, only the last known leader may return.",
         ),
         Belief(
             _elected(fallback=lambda replicas, alive, unclean: []),
-            "You never elect uncleanly. Where the topic allows it, any acceptable replica is better than none.",
+            "You elect no other replica uncleanly. Where the topic allows it, any acceptable replica is better than none.",
         ),
         Belief(
-            _elected(flag=False),
+            _elected(flags=(False, False)),
             "You do not say that the election was unclean. The flag makes the new leader the whole ISR.",
         ),
     ],
