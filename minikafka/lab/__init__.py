@@ -34,6 +34,7 @@ _HOMES = {
     "SegmentShelf": "widgets.segment_shelf",
     "___": "exercises.prediction",
     "answer": "course.answers",
+    "bars_by_name": "course.charts",
     "bars_over_time": "course.charts",
     "batch_of": "stage.batch_bytes",
     "batches_in": "stage.batch_bytes",

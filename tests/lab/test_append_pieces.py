@@ -8,8 +8,8 @@ from minikafka.common.errors import OutOfOrderSequenceException
 from minikafka.lab.stage.producers import Producer, fetched, sent
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.widgets.append_tables import changed_fields, side_by_side
+from minikafka.lab.widgets.transaction_lanes import LaneBatch, TransactionLanes, render_lanes, transactions_of
 from minikafka.lessons.append.refusals import APPENDS, refuse, refused_appends
-from minikafka.lessons.producers.transaction_lanes import LaneBatch, TransactionLanes, render_lanes, transactions_of
 from minikafka.witness import Workload, agree, minikafka_log, run
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import kafka_log

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.lab.course.answers import Answer
-from minikafka.lab.course.charts import bars_over_time, spans_of_time
+from minikafka.lab.course.charts import bars_by_name, bars_over_time, spans_of_time
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stepper.path_walk import query_walk
@@ -119,7 +119,9 @@ def test_charts_are_the_same_each_time_and_have_a_text():
     assert str(picture) == "bytes\nclicks: 20 5, 21 10\norders: 20 0, 21 3"
     spans = spans_of_time([("mail", EIGHT, EIGHT + datetime.timedelta(hours=2), "7 records")], "lag")
     assert str(spans) == "lag\nmail: from 20:00 to 22:00, 7 records"
-    for each in (picture, spans):
+    pairs = bars_by_name([("mail", "LAG", 51), ("mail", "records", 39), ("web", "LAG", 0)], "behind")
+    assert str(pairs) == "behind\nmail: LAG 51, records 39\nweb: LAG 0"
+    for each in (picture, spans, pairs):
         xml.dom.minidom.parseString(each.svg)
         assert "<style" not in each.svg and "<text" not in each.svg and "fe" not in each.svg.split("color")[0]
 

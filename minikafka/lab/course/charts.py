@@ -16,14 +16,14 @@ _ROLES = {role: f"#{number:02x}fe{number:02x}" for number, role in enumerate(dra
 """A colour of no meaning for each role: matplotlib draws in it, and it becomes the role afterwards."""
 
 _SETTINGS = {
-    "svg.hashsalt": "minikafka", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 10,
+    "svg.hashsalt": "minikafka", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 11,
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
 }  # fmt: skip
 _INCHES = drawing.WIDTH / 72
 
 
 def bars_over_time(rows: Iterable[Sequence[Any]], title: str) -> Picture:
-    """Bars side by side over time, a strip for each series, all on one scale.
+    """Bars side by side over time, each with its number, a strip for each series, all on one scale.
 
     `rows`: a DataFrame's or a list's (series, moment, number), the moments in order; a missing one is 0.
     """
@@ -41,12 +41,43 @@ def bars_over_time(rows: Iterable[Sequence[Any]], title: str) -> Picture:
         ):
             heights = [numbers.get(moment, 0) for moment in moments]
             axes.bar(range(len(moments)), heights, color=_ROLES["a"], edgecolor=_ROLES["leo"], linewidth=0.8)
-            axes.set_ylim(0, most * 1.15)
+            for place, height in enumerate(heights):
+                axes.text(place, height + most * 0.03, f"{height:,.0f}", ha="center", va="bottom", color=_ROLES["ink"])
+            axes.set_ylim(0, most * 1.3)
             axes.set_yticks([0, most], ["0", f"{most:,.0f}"])
-            axes.set_title(name, loc="left", fontsize=11, fontweight="bold", color=_ROLES["ink"])
+            axes.set_title(name, loc="left", fontsize=12, fontweight="bold", color=_ROLES["ink"])
             axes.set_xticks(range(len(moments)), moments)
 
-    return _picture(draw, 1.15 * len(series) + 0.5, title, words)
+    return _picture(draw, 1.3 * len(series) + 0.5, title, words)
+
+
+def bars_by_name(rows: Iterable[Sequence[Any]], title: str) -> Picture:
+    """For each name a bar of each series, one below the other, each with its series and number; all on one scale.
+
+    `rows`: a DataFrame's or a list's (name, series, number).
+    """
+    found = [tuple(row) for row in _collected(rows)]
+    names = list(dict.fromkeys(str(name) for name, _, _ in found))
+    colours = dict(zip(dict.fromkeys(series for _, series, _ in found), ("a", "b", "c", "d"), strict=False))
+    own = {name: [(series, float(number)) for each, series, number in found if str(each) == name] for name in names}
+    words = [f"{name}: " + ", ".join(f"{series} {number:g}" for series, number in own[name]) for name in names]
+    most = max(float(number) for _, _, number in found)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        place, middles = 0.0, []
+        for name in names:
+            middles.append(place + (len(own[name]) - 1) / 2)
+            for series, number in own[name]:
+                axes.barh(place, number, color=_ROLES[colours[series]], edgecolor=_ROLES["leo"], linewidth=0.8)
+                axes.text(number + most * 0.01, place, f"{series} {number:,.0f}", va="center", color=_ROLES["ink"])
+                place += 1
+            place += 0.6
+        axes.set_yticks(middles, names)
+        axes.set_ylim(place - 0.9, -0.7)
+        axes.set_xlim(0, most * 1.25)
+
+    return _picture(draw, 0.28 * (len(found) + 0.6 * len(names)) + 0.5, title, words)
 
 
 def spans_of_time(rows: Iterable[Sequence[Any]], title: str) -> Picture:

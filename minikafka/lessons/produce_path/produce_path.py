@@ -73,8 +73,9 @@ class ProducePath:
     """Brokers 0 to `brokers` − 1, and the topic `orders`: broker 0 leads partitions 0 and 1, broker 1 leads partition
     2; each has a replica on every broker.
 
-    `min_isr`: min.insync.replicas. `narrow`: the answer to a follower's fetch has room for one partition only (so small
-    is `replica.fetch.response.max.bytes`). Metadata reaches every broker at once. `posted`: all requests so far.
+    `min_isr`: min.insync.replicas. `narrow`: the answer to a follower's fetch has room for one batch only (so small is
+    `replica.fetch.response.max.bytes`): it brings a batch of one partition, and nothing of the others. Metadata reaches
+    every broker at once. `posted`: all requests so far.
     """
 
     def __init__(self, brokers: int = 2, *, min_isr: int = 1, narrow: bool = False):

@@ -14,7 +14,7 @@
 # %%
 from minikafka.lab import OffsetRuler, Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
 from minikafka.lab import records, scratch, sent, step_through, three_witnesses, values_of, wake_witnesses
-from minikafka.lessons.producers.transaction_lanes import TransactionLanes
+from minikafka.lab.widgets.transaction_lanes import TransactionLanes
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 

@@ -1,1 +1,1 @@
-"""The lesson *Producers and transactions*. Its own pieces: `transaction_lanes`."""
+"""The lesson *Producers and transactions*."""

@@ -109,9 +109,13 @@ class TransactionLanes:
         )  # fmt: skip
         return self
 
-    def play(self) -> Player:
-        """The lanes with their slider, set to the last frame; all frames have the same scale and the same lanes."""
-        low, high = min(frame.log_start for frame in self.frames), max(frame.leo for frame in self.frames)
+    def play(self, since: int = 0) -> Player:
+        """The lanes with their slider, set to the last frame; all frames have the same scale and the same lanes.
+
+        `since`: the first offset that is drawn, for a log that is longer than a few dozen offsets.
+        """
+        low = max(since, min(frame.log_start for frame in self.frames))
+        high = max(frame.leo for frame in self.frames)
         lanes = tuple(dict.fromkeys(each for frame in reversed(self.frames) for each in frame.producers))
         last = len(self.frames) - 1
         return Player(self.frames, lambda frame: render_lanes(frame, low, high, lanes), title=self._title, start=last)
@@ -162,7 +166,7 @@ def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float) ->
     parts = [drawing.text(10, top + 40, _name(producer_id), kind="b")]
     parts.append(drawing.line(_LEFT, top + _ROW - 4, drawing.WIDTH - _RIGHT, top + _ROW - 4, "line", weight=0.6))
     own = [t for t in frame.transactions if t.producer_id == producer_id]
-    for txn in own:
+    for txn in (t for t in own if place(t.first) >= _LEFT):
         begin, end = place(txn.first) + 2, place(frame.leo if txn.last is None else txn.last + 1) - 2
         solid = txn.last is not None and txn.replicated
         parts.append(drawing.line(begin, top + 18, begin, top + 23, "ink", weight=1.4))
@@ -175,7 +179,7 @@ def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float) ->
             drawing.text(begin + 2, top + 13, drawing.fitting(room, words, _WORDS[txn.fate]), kind="s", fill="ink")
         )
     for batch in frame.batches:
-        if batch.producer_id == producer_id:
+        if batch.producer_id == producer_id and place(batch.first) >= _LEFT:
             parts += _batch(batch, _fate(batch, own), top + 26, place, unit)
     return parts
 
@@ -193,7 +197,8 @@ def _batch(batch: LaneBatch, fate: str, y: float, place, unit: float) -> list[st
     if batch.marker:
         letter = {"commit": "C", "abort": "A"}[batch.marker]
         box = drawing.rect(left + 1, y, width - 2, height, "paper", stroke="ink", weight=2)
-        return [box, drawing.text(left + width / 2, y + 17, letter, kind="b", anchor="middle")]
+        kind = "b" if width >= 16 else "sb"
+        return [box, drawing.text(left + width / 2, y + 17, letter, kind=kind, anchor="middle", fill="ink")]
     parts = [drawing.rect(left + 1, y, width - 2, height, _FILLS[fate], stroke="faint")]
     if fate == "open":
         parts.append(drawing.hatch(left + 1, y, width - 2, height, "line"))
