@@ -38,7 +38,7 @@ predict(
 # %% [markdown]
 # **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
 #
-# (`NONE` is Kafka's name for *no error*: the producer has its acknowledgement. Kafka 4.3.0 still uses the old rule for a log without epochs. Here no log had any.)
+# (`NONE`: no error, the producer has its acknowledgement. Kafka 4.3.0 still uses the old rule for a log without epochs; here no log had any.)
 
 # %%
 print("the producer of b was told:", producer.answer)
@@ -46,7 +46,7 @@ print("a consumer of broker 2 gets:", *old.replication.consumed())
 old.play()
 
 # %% [markdown]
-# Go through the frames. Broker 2 cut off `b` when it began to follow broker 1, because its own high watermark covered only `a`. The mark was not wrong, only late.
+# Broker 2 cut off `b` when it began to follow broker 1, because its own high watermark covered only `a`. The mark was not wrong, only late.
 #
 # With leader epochs, a follower asks its leader where their logs differ. Until it has an answer, it keeps everything:
 
@@ -80,7 +80,7 @@ diagram("replication")
 # 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
 # 4. Every member of the ISR holds what was acknowledged with `acks=all`; so a leader that is elected from the ISR has it.
 #
-# (They hold while elections are clean and no broker loses what it has written. Rule 2 leaves compaction aside: each replica cleans its own log.)
+# (If elections are clean and no broker loses what it has written; rule 2 without compaction, because each replica cleans its own log.)
 #
 # After the two failures brokers 0 and 1 return and fetch:
 
@@ -180,13 +180,13 @@ print("asked for the latest offset at once, broker 1 answered", latest, " and af
 lanes.play()
 
 # %% [markdown]
-# The new leader has not lowered its mark; it has never been told of a higher one. Until the mark reaches the offset at which its epoch began, the leader gives no latest offset.
+# The new leader was never told of a higher mark. Until the mark reaches the offset at which its epoch began, the leader gives no latest offset.
 #
 # **A late mark loses nothing committed. It costs time:** one round until a producer is answered, and after a failure consumers wait for a round.
 #
 # ### Who is in sync
 #
-# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, beginning at second 0. Here all are in sync at second 0. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
+# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, from second 0 on. At second 0 all are in sync. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
 
 # %%
 room = Replication(min_isr=2)
@@ -225,7 +225,7 @@ erratum(
 )
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` does not mean that the record is lost. A producer that is not idempotent and tries again writes it twice.
+# `REQUEST_TIMED_OUT` does not mean that the record is lost. If a producer that is not idempotent tries again, it writes it twice.
 #
 # Here is the leader's check, in a partition whose followers have both been silent for 31 seconds. The controller answers its proposal at once:
 
@@ -353,7 +353,7 @@ print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4. But 3 had been the end at its previous fetch, so at that time it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append would move the mark past the follower, and it could never join.
+# Broker 1 asked for offset 3 when the leader ended at 4. But 3 had been the end at its previous fetch, so at that time it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append could move the mark past it, and it would not join.
 #
 # ### Deal the cards
 #
@@ -366,7 +366,7 @@ game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
 game.play()
 
 # %% [markdown]
-# You can't; nor could a test that pressed these buttons two thousand times. (And `a` is committed, by the next leader.) An unclean election can.
+# You can't; nor could a test that pressed these buttons two thousand times. An unclean election can.
 #
 # ### Where two logs part
 #
@@ -393,7 +393,7 @@ predict(
 )
 
 # %%
-CUT = {"Partition._read_records", "ReplicaFetcher._process_fetch_request", "get_offset_truncation_state"}
+CUT = {"Partition._read_records", "get_offset_truncation_state"}
 LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
 walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
 walk.play()
@@ -438,7 +438,7 @@ erratum(
 
 # %% [markdown]
 # Both brokers are in sync, with three records and the same high watermark, and differ at offset 1: consumers see `b` or `c`, depending on who leads. In part 1 a late mark lost a
-# record; here a mark ahead of its leader made the logs differ for good. **A high watermark tells what is committed. It does not tell which leader wrote the records.** An epoch does.
+# record; here a mark that covered `b` kept a record that the leader does not have. **A high watermark tells what is committed. It does not tell which leader wrote the records.** An epoch does.
 #
 # ### When the leader has never heard of the epoch
 #
@@ -535,7 +535,7 @@ agree(ours, spark, kafka)
 # %% [markdown]
 # Spark follows what the first leader knows, until that leader dies; so its quantities have fewer values.
 #
-# At operation 20 broker 2 shows that it has everything. The leader proposes to add it, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
+# At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
 # that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
 #
 # Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`; 8 and 9 are the first fetches of both followers.)
