@@ -63,8 +63,8 @@ print("a consumer of broker 2 gets:", *sound.consumed())
 # - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment removes a replica. Every batch has the epoch in which it was written.
 # - **Epoch cache:** the offset at which each epoch of a log begins, in the file `leader-epoch-checkpoint`. A new leader adds its epoch before it writes a record.
 # - **ISR**, in-sync replicas: the leader and the followers that keep up. The controller has the list; the leader proposes changes. While a proposal is pending, the **maximal ISR** holds the members before and after the change.
-# - **Caught up:** a follower that has all that the leader has. The leader notes when that was last so.
-# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
+# - **Caught up:** a follower that has all that the leader has. The leader notes the last such time.
+# - **LEO**, **HW:** log end and high watermark; each replica has its own.
 # - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version`
 #   turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
 # - **Unclean election:** the new leader is in neither the ISR nor the ELR. It may lack acknowledged records.
@@ -80,7 +80,7 @@ diagram("replication")
 # 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
 # 4. Every member of the ISR holds what was acknowledged with `acks=all`; so a leader that is elected from the ISR has it.
 #
-# (If elections are clean and no broker loses what it has written; rule 2 without compaction, because each replica cleans its own log.)
+# (If elections are clean and no broker loses what it has written; rule 2 without compaction.)
 #
 # After the two failures brokers 0 and 1 return and fetch:
 
@@ -135,7 +135,7 @@ lanes.play()
 diagram("replication_rounds")
 
 # %% [markdown]
-# The leader reads first and notes the fetch afterwards. So the answer to the fetch that raises the mark still has the mark from before. (A fetch that finds no records may wait, by default up to half a second (`replica.fetch.wait.max.ms`), and reads again when its time is over; then the answer has the new mark. Here that setting is 0.) The leader's part of such a fetch:
+# The leader reads first and notes the fetch afterwards. So the answer to the fetch that raises the mark still has the old mark. (Here `replica.fetch.wait.max.ms` is 0. Where a fetch without records waits, it reads again at the end and has the new mark.) The leader's part of such a fetch:
 
 # %%
 orders.append("d")
@@ -227,7 +227,7 @@ erratum(
 # %% [markdown]
 # `REQUEST_TIMED_OUT` does not mean that the record is lost. If a producer that is not idempotent tries again, it writes it twice.
 #
-# Here is the leader's check, in a partition whose followers have both been silent for 31 seconds. The controller answers its proposal at once:
+# The leader's check, after 31 seconds of silence of both followers; the controller answers at once:
 
 # %%
 lost = Replication(min_isr=1)
@@ -240,7 +240,7 @@ step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest
 # %% [markdown]
 # The mark moved: a smaller ISR has more records in common.
 #
-# Now broker 2 of the partition before fetches again. Its first fetch asks for offset 0, and brings it `a`. Only the second fetch tells the leader that broker 2 has the record; then the leader proposes to add it to the ISR. To join, a follower needs everything below the high watermark, and everything below the offset at which
+# Now broker 2 of the partition before fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it to the ISR. To join, a follower needs everything below the high watermark, and everything below the offset at which
 # the leader's epoch began.
 
 # %%
@@ -274,10 +274,10 @@ predict(
 )
 
 # %% [markdown]
-# A follower that has every record is not behind. What counts is how long a follower was *behind*, not how long it was silent. (The controller notices a dead broker itself: it hears no
-# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR. Without ELR the last member stays in it.)
+# A follower that has every record is not behind. What counts is how long it was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds without
+# heartbeats it fences the broker, and takes it out of every ISR. Without ELR the last member stays.)
 #
-# **The last one in sync.** Two brokers are in sync. Both die, broker 0 last; then broker 0 starts again. Without ELR (level 0) and with it (level 1):
+# **The last one in sync.** Two brokers die, broker 0 last; then broker 0 starts again. Without ELR (level 0) and with it (level 1):
 
 # %%
 for level in (0, 1):
@@ -289,7 +289,7 @@ for level in (0, 1):
     print(f"broker 0 is back, leader {last.leader}, {last.leader_recovery_state}")
 
 # %% [markdown]
-# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But it comes back from a crash and may lack what it had not flushed, so it leaves the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would have been elected from the ELR, cleanly.
+# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But after a crash it may lack what it had not flushed, so it leaves the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would be elected from the ELR, cleanly.
 #
 # **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die; one record is sent with `acks=all`, one with `acks=1`.
 
@@ -353,12 +353,12 @@ print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4. But 3 had been the end at its previous fetch, so at that time it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append could move the mark past it, and it would not join.
+# Broker 1 asked for offset 3 when the leader ended at 4. But 3 was the end at its previous fetch: then it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append could move the mark past it, and it would not join.
 #
 # ### Deal the cards
 #
-# A leader, two followers, `min.insync.replicas=2`. With the buttons you append, let one broker fetch, let 15 seconds pass, kill a broker or start it. Five have been pressed already: broker 0 died after broker 1 had fetched `a` once, and
-# broker 1 leads. The producer of `a` never gets an answer. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
+# Three brokers, `min.insync.replicas=2`. The buttons append, let a broker fetch, let 15 seconds pass, kill a broker or start it. Five have been pressed: broker 0 died after broker 1 had fetched `a` once, and
+# broker 1 leads. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
 
 # %%
 game = ReplicaDeal(brokers=3, min_isr=2)
@@ -405,7 +405,7 @@ print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
 lanes.play()
 
 # %% [markdown]
-# The logs are equal again. `b` is gone, although it was acknowledged: only broker 0 had it when another broker was elected. **That is the price of an unclean election.** The old
+# The logs are equal again. `b` is gone, although it was acknowledged. **That is the price of an unclean election.** The old
 # rule cost more. Broker 0 had written its high watermark, 2, to disk before it died. What did it cut then?
 
 # %%
@@ -437,7 +437,7 @@ erratum(
 )
 
 # %% [markdown]
-# Both brokers are in sync, with three records and the same high watermark, and differ at offset 1: consumers see `b` or `c`, depending on who leads. In part 1 a late mark lost a
+# Both brokers are in sync and differ at offset 1: consumers see `b` or `c`, depending on who leads. In part 1 a late mark lost a
 # record; here a mark that covered `b` kept a record that the leader does not have. **A high watermark tells what is committed. It does not tell which leader wrote the records.** An epoch does.
 #
 # ### When the leader has never heard of the epoch
@@ -484,7 +484,7 @@ lanes.play()
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from its lines alone, and by **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision,
+# The same workload by **minikafka**, by **Spark** from its lines alone, until the first leader dies, and by **Apache Kafka**: three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision,
 # `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
 
 # %%
@@ -533,8 +533,6 @@ for number in (11, 12, 18, 20, 23, 28, 31):
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Spark follows what the first leader knows, until that leader dies; so its quantities have fewer values.
-#
 # At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
 # that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
 #
@@ -567,7 +565,7 @@ print(found.first_difference)
 print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
 
 # %% [markdown]
-# The producer is told that its records are safe while they are still on their way. If the leader and the network fail at that moment, no broker has them.
+# The producer has its answer while the records are still on their way. If the leader and the network fail then, no broker has them.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -589,9 +587,8 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # <details><summary>One answer</summary>
 #
-# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others are not in it. Do they fetch (the follower's log, its
-# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
-# `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets consumers and producers go on, but then the failure of one disk can lose records.
+# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
+# `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
 #
 # </details>
 
