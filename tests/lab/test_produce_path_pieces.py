@@ -9,6 +9,7 @@ from minikafka.lab.stage.replication import Replication
 from minikafka.lab.stepper.path_walk import PathWalk
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.produce_map import PURGATORY, STATIONS, map_frames, render_produce_map, station_of
+from minikafka.lessons.produce_path.minimum_over_time import MinimumOverTime
 from minikafka.lessons.produce_path.produce_path import ProducePath
 from minikafka.lessons.produce_path.purgatory_boxes import PurgatoryBoxes, render_purgatory
 
@@ -109,6 +110,22 @@ def test_the_map_marks_where_the_request_is(path):
     drawn = xml.dom.minidom.parseString(render_produce_map(frames[1]))
     thick = [rect for rect in drawn.getElementsByTagName("rect") if rect.getAttribute("stroke-width") == "3"]
     assert len(thick) == 1 and len(STATIONS) == 6
+
+
+def test_the_time_line_has_the_least_end_of_the_isr_beside_the_high_watermark(path):
+    line = MinimumOverTime(path)
+    line.after("in sync", path.in_sync)
+    line.after("append", path.produce, ("orders-0", "a"), timeout_ms=100)
+    line.after("broker 1 dies", path.dies, 1)
+    line.after("time is over", path.sleep, 100)
+    moments = [(each.least_end, each.high_watermark, each.enough, each.answer) for each in line.moments]
+    assert moments == [
+        (0, 0, True, "no request"), (0, 0, True, "waits"), (1, 0, False, "waits"), (1, 0, False, "REQUEST_TIMED_OUT"),
+    ]  # fmt: skip
+    drawn = xml.dom.minidom.parseString(line.picture().svg).documentElement
+    words = [text.firstChild.data for text in drawn.getElementsByTagName("text")]
+    assert words.count("1 in sync, 2 needed") == 2 and "REQUEST_TIMED_OUT" in words
+    assert drawn.getElementsByTagName("title")[0].firstChild.data == line.picture().words
 
 
 def test_a_walk_shows_the_map_above_each_step(path):

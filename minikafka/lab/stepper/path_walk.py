@@ -1,6 +1,6 @@
 """A walk beside a map that marks where we are: in the produce path, or on the way of a query."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from minikafka.lab.stepper.stepper import Walk, render_step
@@ -13,7 +13,8 @@ from minikafka.lab.widgets.produce_map import map_frames, render_produce_map
 class PathWalk:
     """A `Walk`, shown with a map above each step: by default the six classes of the produce path.
 
-    `places` makes a frame of the map for each method in turn, `render_map` draws one.
+    `places` makes a frame of the map for each method in turn, `render_map` draws one. `pictured`: the steps (numbers
+    from 0) that a page without a kernel shows as well.
     """
 
     def __init__(
@@ -21,8 +22,10 @@ class PathWalk:
         walk: Walk,
         places: Callable[[Sequence[str]], Sequence[Any]] = map_frames,
         render_map: Callable[[Any], str] = render_produce_map,
+        *,
+        pictured: Collection[int] = (),
     ):
-        self.walk, self._render_map = walk, render_map
+        self.walk, self._render_map, self._pictured = walk, render_map, pictured
         self.places = places([frame.method.name for frame in walk.frames])
 
     def play(self) -> Player:
@@ -36,7 +39,7 @@ class PathWalk:
             number = numbers[id(frame)]
             return self._render_map(self.places[number]) + render_step(frames[number], frames, number, scale)
 
-        return Player(frames, render, title=self.walk.title)
+        return Player(frames, render, title=self.walk.title, pictured=self._pictured)
 
 
 def query_walk(walk: Walk) -> PathWalk:

@@ -1,22 +1,22 @@
 # %% [markdown]
 # # The produce path
 #
-# *From the bytes of a request to the file, and back: who says yes, who says no, and what the answer is worth.*
+# *From the bytes of a request to the file and back: who decides, and what the answer is worth.*
 #
 # ## 1. The question
 #
 # **Time:** forty-five minutes to read, an hour and a half to rebuild. **Before:** *High watermark* and *Append*.
 #
-# **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
+# **Afterwards you can decide:** which `acks` and `min.insync.replicas` your data need, what a producer's error means, and where a slow request waits.
 #
-# A partition has three replicas, and broker 0 leads. All have record `a`. A producer sends `b` with `acks=all`, so the broker should not answer before the others have `b`, too. What goes wrong without that wait? Here the leader answers as soon as the record is in its own log.
+# A partition has three replicas; broker 0 leads. All have record `a`. A producer sends `b` with `acks=all`: the leader should answer only when the others have `b`, too. What goes wrong without that wait? Here the leader answers at once.
 
 # %%
 from minikafka.lab import OffsetRuler, PathWalk, Replication, ___, diagram, erratum, planted, predict, step_through
+from minikafka.lessons.produce_path.minimum_over_time import MinimumOverTime
 from minikafka.lessons.produce_path.produce_path import ProducePath
 from minikafka.lessons.produce_path.purgatory_boxes import PurgatoryBoxes
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
-from minikafka.network.api_keys import ApiKeys
 
 hasty = Replication(3, min_isr=2).committed("a")
 with planted("acks=all is answered as soon as the leader has the records"):
@@ -31,22 +31,20 @@ got = hasty.consumed()
 # %%
 predict(
     "consumed-after-hasty-answer",
-    "The producer was told NONE, which means success. Broker 0 has died, and broker 1 leads. How many of the records a and b does a consumer get?",
+    "NONE means success. Broker 0 has died; broker 1 leads. How many of a and b does a consumer get?",
     ___,
     lambda: len(got),
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
-# is right.
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** the notebook beside it. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 print("the producer of b was told:", producer)
 print("now broker", hasty.leader, "leads, and a consumer gets:", *got)
 
 # %% [markdown]
-# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. No broker that is alive has it. The same with the wait (`committed("a")` appends `a` and lets both followers fetch until all know that it is committed):
+# The producer was told that `b` is safe, and has forgotten it. No broker that is alive has it. The same with the wait (`committed("a")` appends `a` and commits it):
 
 # %%
 sound = Replication(3, min_isr=2).committed("a")
@@ -56,24 +54,19 @@ sound.crash(0)
 print("now broker", sound.leader, "leads, and a consumer gets:", *sound.consumed(), " the producer:", producer)
 
 # %% [markdown]
-# The same record is gone, and this time nobody was lied to. The producer has no answer. It still holds `b`, and will send it to broker 1. **An acknowledgement is a promise. The produce path is the machine that decides when it may be given.**
-
-# %% [markdown]
+# The same record is gone, but the producer has no answer: it still holds `b`, and will send it to broker 1. **An acknowledgement is a promise. The produce path decides when the leader may give it.**
+#
 # ## 2. The picture
 
 # %%
 diagram("produce_path")
 
 # %% [markdown]
-# - **acks**: what the producer wants to wait for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
-# - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync, the leader among them, for `acks=all`.
-# - **Required offset:** the offset after the last record that a request brought to a partition. The partition's high watermark has to reach it.
-# - **Purgatory**: where a request waits. It lies there under **keys**, one for each of its partitions, and in a **timer**.
-# - **To complete** a request that waits: to answer it. This happens once; whoever comes first does it.
+# - **acks**: what the producer waits for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
+# - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync for `acks=all`, the leader included.
+# - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
+# - **Purgatory**: where a request waits, under one **key** for each of its partitions, and in a **timer**.
 #
-# In the errata of this page, *older text* is the one that the course grew from.
-
-# %% [markdown]
 # ## 3. The rules
 #
 # 1. A request may bring records for many partitions. Each has its own result, and one response tells them all.
@@ -82,7 +75,7 @@ diagram("produce_path")
 # 4. Success with `acks=all` means: the high watermark has reached the required offset.
 # 5. A request that waits is answered when its time is over, at the latest. No answer takes its records out of the log again.
 #
-# Here they are, with two brokers and a minimum of 2. (`produce(("orders-0", "a b"))` sends one batch with two records for partition `orders-0` to broker 0; `["c", "d"]` would be two batches. `fetch(1)` lets broker 1 fetch once.)
+# Here they are. (`produce(("orders-0", "a b"))` sends broker 0 one batch of two records; `["c", "d"]` would be two batches. `fetch(1)`: broker 1 fetches once.)
 
 # %%
 path = ProducePath(2, min_isr=2)
@@ -106,15 +99,14 @@ print("rule 3:", path.produce(("orders-0", "f")), path.values())
 #
 # ### From the bytes to the file
 #
-# A request has been read from its bytes: two records for `orders-0`, and one for `orders-9`, a partition that the topic does not have. We shall follow it through six classes: `KafkaApis` (its part for produce requests is a class of its own in minikafka, `ProduceHandler`), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and
-# `LogSegment`. But first, a request for `orders-9` alone:
+# Which classes does a request pass? Six, at most: `KafkaApis` (in minikafka its part for produce requests is `ProduceHandler`), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and `LogSegment`. First, a request for `orders-9` alone, a partition that does not exist:
 
 # %%
 shop = ProducePath(2)
 shop.in_sync()
 handle = shop.cluster.brokers[0].apis.handle
-DOWN = {"KafkaApis.handle", "ProduceHandler.handle_produce_request", "ReplicaManager.append_records", "ReplicaManager._append_to_local_log"}
-DOWN |= {"Partition.append_records_to_leader", "Log._append", "LocalLog.append", "LogSegment.append"}
+DOWN = {"ProduceHandler.handle_produce_request", "ReplicaManager.append_records"}
+DOWN |= {"Partition.append_records_to_leader", "Log.append_as_leader", "LocalLog.append", "LogSegment.append"}
 lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN))
 
 # %%
@@ -125,17 +117,16 @@ predict(
     lambda: len(lost.places[-1].visited),
 )
 
+# %% [markdown]
+# Now with two records for `orders-0`. (`Log._append` runs as one step; the lesson *Append* walks through it.)
+
 # %%
 LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
 walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS)
-PathWalk(walk).play()
+PathWalk(walk, pictured=[10]).play()
 
 # %% [markdown]
-# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (First the topic id is turned into a name. Then three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
-# `ReplicaManager` on, each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives out the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device and,
-# unless `flush.messages` says so, no answer waits for that: with `acks=all` it is the other replicas that make records safe.
-#
-# The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
+# `KafkaApis` turns the topic id into a name, then asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class below sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
 
 # %%
 asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
@@ -146,6 +137,8 @@ erratum(
 )
 
 # %%
+from minikafka.network.api_keys import ApiKeys
+
 GONE = ("LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA", "CONTROLLED_SHUTDOWN", "ENVELOPE", "ALLOCATE_PRODUCER_IDS")
 served = [key.name for key in ApiKeys if key.in_scope("broker")]
 erratum(
@@ -157,7 +150,7 @@ erratum(
 # %% [markdown]
 # ### 0, 1, all
 #
-# Both brokers are in sync, and broker 1 does not fetch at the moment. Three requests:
+# Both brokers are in sync; broker 1 does not fetch at the moment:
 
 # %%
 acks = ProducePath(2, min_isr=2)
@@ -167,7 +160,7 @@ for number in (0, 1, "all"):
 print(acks.values(), "high watermark", acks.log().high_watermark)
 
 # %% [markdown]
-# All three are in the log in the same way. What `acks` changes is **when the producer is told**, not how a record is stored or replicated. There is one exception. Broker 1 dies, the controller takes it out of the ISR, and one replica is left where the minimum is 2:
+# All three are stored alike. `acks` decides **when the producer is told**, with one exception. Broker 1 dies and leaves the ISR: one replica is in sync, and the minimum is 2.
 
 # %%
 acks.dies(1)
@@ -186,7 +179,7 @@ print(*alone, sep="\n")
 print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_watermark)
 
 # %% [markdown]
-# The minimum protects those who ask for it. A producer with `acks=1` writes on, and is told `NONE`; but look at the high watermark. Below the minimum it stands still, so no consumer sees these records yet.
+# The minimum protects only producers that ask for it. With `acks=1` a producer writes on and is told `NONE`. But below the minimum the high watermark stands still, so no consumer sees these records yet.
 
 # %%
 single = ProducePath(1, min_isr=3)
@@ -199,7 +192,7 @@ erratum(
 # %% [markdown]
 # ### What acks=0 never tells
 #
-# A producer with `acks=0` expects no response. Its client counts a record as sent when the bytes are out. A request for two partitions, of which one does not exist:
+# A producer with `acks=0` expects no response. Its second request here is for two partitions, and one does not exist:
 
 # %%
 blind = ProducePath(2)
@@ -220,11 +213,11 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# After success, nothing. After any failure the connection is closed, with no word about which partition failed or why. `a` was appended all the same. A closed connection makes the client ask for new metadata, which is what it needs if the leader has moved. By then it has counted the records of that request as sent.
+# After success, the producer gets nothing. After any failure the broker closes the connection and does not say what failed; `a` was appended all the same. The client then fetches new metadata. It has already counted the records as sent.
 #
 # ### The box
 #
-# Now the requests that wait. Here the answer to a follower's fetch has room for one partition only, so that we can see one partition move without the other. Request 1 brings records for two partitions, request 2 for one that exists and one that does not.
+# Each answer to a follower's fetch has room for one partition here. Both requests wait:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
@@ -250,10 +243,9 @@ for number in (3, 4):
 boxes.play()
 
 # %% [markdown]
-# Go through the frames. A request is one box, with a label for each of its partitions that `KafkaApis` has let pass. A label gets its tick when the high watermark of that partition has reached the required offset; the box opens when all labels are ticked. `orders-9` was refused at once, but its producer learned of that only together with the rest: **one
-# response, so the slowest partition decides.**
+# A request is a box with a label for each partition that `KafkaApis` has let pass. A label is ticked when its high watermark has reached the required offset; the box opens when all are ticked. `orders-9` was refused at once, but its producer learns it only with the rest: **one response, so the slowest partition decides.**
 #
-# Nobody looks into the boxes all the time. Whoever has moved something in a partition asks the boxes that lie under that partition's key, and no others. Here is the way back, step by step: a request with one record, and the fetch that opens it.
+# A change in a partition checks only the boxes under its key. Here is the way back of a request with one record:
 
 # %%
 back = ProducePath(2, min_isr=2)
@@ -268,11 +260,11 @@ print(waiting)
 PathWalk(walk).play()
 
 # %% [markdown]
-# The first fetch took the record along; only the second one, which asks for what follows, tells the leader that it has arrived. A fetch is for all the partitions that broker 1 follows on broker 0. There are two, so `update_follower_fetch_state` runs twice, and in one of them the mark rises. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out only once, because the timer may be trying at the same moment.
+# The first fetch takes the record along. The second asks for what follows, and so tells the leader that the record has arrived. It covers both partitions that broker 1 follows here, so `update_follower_fetch_state` runs twice.
 #
 # ### Three ways out
 #
-# A fetch is one. The second is the timer:
+# One is a fetch. The second is the timer:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
@@ -297,9 +289,9 @@ predict(
 boxes.play()
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` says: *I do not know yet*. Here the record is committed later. If the leader had died, it could be lost. A producer that sends it again without a producer id has written it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
+# `REQUEST_TIMED_OUT` means: the broker does not know *yet*. Here the record is committed later; had the leader died, it could be lost. The retry wrote it twice. Had the producer an id, the log would recognise the retry by its sequence numbers (lesson *Producers and transactions*).
 #
-# The third way out: the leader is no longer the leader. Broker 1 is the preferred leader of `orders-2`. It was away, broker 0 leads in its place, and now leadership goes back:
+# The third way out: the leader loses its leadership. Broker 1 is the preferred leader of `orders-2`. It was away, and now leadership goes back:
 
 # %%
 moved = ProducePath(2, min_isr=2)
@@ -313,19 +305,20 @@ moved.in_sync()
 print(waits, " broker 1 has", moved.values("orders-2", broker=1), " broker 0 has", moved.values("orders-2"))
 
 # %% [markdown]
-# Broker 0 can no longer know what becomes of the record, so it says so at once. The record was cut from its log, because the new leader never had it. Another time it might be there: after an error like this, as after a time-out, the producer has to send again.
+# Broker 0 no longer knows what becomes of the record, so it answers at once. It then cut the record, because the new leader never had it; in another run the record may survive. The producer has to send again.
 #
 # ### The minimum, before and after
 #
-# The minimum is looked at twice: before the append (`Partition.append_records_to_leader`, step 2), and when the high watermark has reached the required offset. For the second look there is an error of its own, `NOT_ENOUGH_REPLICAS_AFTER_APPEND`. Here a request waits, and then broker 1 dies:
+# The leader checks the minimum twice: before the append, and when the high watermark has reached the required offset. If the second check fails, the error is `NOT_ENOUGH_REPLICAS_AFTER_APPEND`. Here a request waits, and broker 1 dies:
 
 # %%
-shrunk = ProducePath(2, min_isr=2)
-shrunk.in_sync()
-caught = shrunk.produce(("orders-0", "a"), timeout_ms=3000)
-shrunk.dies(1)
+line = MinimumOverTime(ProducePath(2, min_isr=2))
+shrunk = line.path
+line.after("in sync", shrunk.in_sync)
+caught = line.after("append", shrunk.produce, ("orders-0", "a"), timeout_ms=3000)
+line.after("broker 1 dies", shrunk.dies, 1)
 print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", caught)
-shrunk.sleep(3000)
+line.after("time is over", shrunk.sleep, 3000)
 
 # %%
 predict(
@@ -336,14 +329,14 @@ predict(
 )
 
 # %%
-print(caught)
 shrunk.starts(1)
-shrunk.in_sync()
-print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", shrunk.values())
+line.after("broker 1 is back", shrunk.in_sync)
+line.picture()
 
 # %% [markdown]
-# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so no request that waits gets as far as the second look. Ours waits until its time is over. When broker 1 is back, the record is committed after all; its producer was told of a time-out. This error needs three events in order: the high watermark reaches the offset, the ISR shrinks, the request is checked.
-# That window is very short, in a broker with many threads. We can ask the method directly, after events in that order:
+# After broker 1 dies, every replica in the ISR has the record. But too few are in sync, so the high watermark does not move (step 1 of `maybe_increment_leader_hw`). The second check never comes, and the timer answers.
+#
+# The error needs three events in order: the high watermark reaches the offset, the ISR shrinks, the request is checked. That window is very short, so we ask the method directly:
 
 # %%
 reached = shrunk.log().high_watermark
@@ -367,7 +360,7 @@ erratum(
 # %% [markdown]
 # ### One response, many answers
 #
-# Five partitions in one request. `orders-1` gets two batches, `orders-2` is led by broker 1, `orders-9` and `letters-0` do not exist:
+# `orders-1` gets two batches, broker 1 leads `orders-2`, `orders-9` and `letters-0` do not exist:
 
 # %%
 many = ProducePath(2)
@@ -377,7 +370,7 @@ for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
 # %% [markdown]
-# A client that looks at the first error only, or takes one failure for the failure of all, is wrong: `a` is in the log. Now a request that names one partition twice. (Kafka's own clients never do that.)
+# A client must read every answer: `a` is in the log. Now a request names one partition twice. (Kafka's own clients never do that.)
 
 # %%
 twice = many.produce(("orders-0", "p q"), ("orders-0", "r"), acks=1)
@@ -396,12 +389,11 @@ odd = many.produce(("orders-1", "s"), ("orders-1", ["t", "u"]), acks=1)
 print(odd, many.values("orders-1"))
 
 # %% [markdown]
-# Partitions are kept in a map, and what comes later under the same key replaces what was there. And the last line is a surprise: `s` was appended, and the answer says `INVALID_RECORD`. The valid batch and the invalid one of the same partition got into two maps, and when the response is put together the errors come last. Real Kafka does the same (exercise 4 asks it).
-
-# %% [markdown]
+# Kafka keeps valid partitions in one map and errors in another; under the same key the later entry replaces the earlier. So `s` was appended, and the answer is `INVALID_RECORD`: errors come last in the response (exercise 4 asks Kafka).
+#
 # ## 5. Three witnesses
 #
-# The same requests to **minikafka** and to the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and purgatory, in a JVM of their own, with the same clock. **Spark** has no brokers. It gets the lines below as a table, and works out from them what the leader knows and when `acks=all` is answered. `change` is what the controller decides, `publish` tells a broker; `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
+# The same requests go to **minikafka** and to **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and purgatory in a JVM, with the same clock. **Spark** works out from the lines alone when the leader answers `acks=all`. `change` is the controller's decision, `publish` tells a broker, `follow 1` lets broker 1 fetch once. (`[3x10]`: three records with values of 10 bytes.)
 
 # %%
 from minikafka.witness import agree
@@ -438,10 +430,9 @@ for number in (5, 7, 10, 13, 14, 15, 18):
     print(f"{number:2} {workload.operations[number]!s:28} marks {row['high_watermarks']}  answered {row['answers']}")
 
 # %% [markdown]
-# Each answer is a pair: the number of the operation that asked, and an error. Operation 15 is a second in which nobody fetches, and one request's time is over. Spark tells who was `acknowledged` and who `timed_out`, among those that asked for `acks=all`. Of refusals, of `acks=1` and
-# of what lies in each replica's log it says nothing: those rows of the table have two witnesses.
+# An answer is a pair: the operation that asked, and an error. Spark knows only `acknowledged` and `timed_out`; the other rows have two witnesses.
 #
-# Now a bug is planted: a request waits for the offset of its last record, not for the one after it. (Operation 5 is the first `produce`.)
+# Now a planted bug: a request waits for the offset of its last record, not for the one after it. (Operation 5 is the first `produce`.)
 
 # %%
 with planted("a request waits for its last offset, not for the one after it"):
@@ -469,9 +460,8 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# The first request was answered at the right moment, by chance: the high watermark went from 0 to 3 in one leap. The second one brings a single record at offset 3 and finds the mark at 3, where it has been all the time. It is acknowledged at once, and nobody but the leader has it. Off by one, and part 1 is back.
-
-# %% [markdown]
+# The first request was answered correctly by chance: the high watermark went from 0 to 3 in one step. The second brings offset 3, is acknowledged at once, and only the leader has it.
+#
 # ## 6. Exercises
 #
 # They have a notebook of their own: [The produce path: rebuild](11-produce-path-rebuild.ipynb), five functions and five rungs.
@@ -481,17 +471,15 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the bytes of requests and responses, the order of partitions in a response, every error and offset in it | no sockets and no threads: a request is handled in the caller's thread, and the timer looks at a clock that stands still | authorization: who may write to a topic; it is there, and allows everything unless told otherwise |
-# | who is asked in which order, what is looked at before and after the append | one lock for all lists of the purgatory, where Kafka spreads the keys over many; a heap for the timer, where Kafka has timing wheels | quotas: a producer that is too fast is told to pause, and not read from meanwhile |
-# | what waits, under which keys, who completes it, and with what | no metrics | transactional batches, which ask a coordinator first; the delayed fetch, which waits in a purgatory of its own |
+# | bytes of requests and responses; order, errors and offsets in a response | no sockets, no threads; the clock stands still | authorization, which by default allows everything |
+# | the order of checks before and after the append | one lock for the purgatory; a heap as timer, where Kafka has timing wheels | quotas: a producer that is too fast is paused |
+# | what waits, under which keys, who completes it | no metrics | transactional batches, which ask a coordinator first; the delayed fetch |
 #
-# **A question to take along.** Your producers with `acks=all` show a latency of half a second now and then, and the leader's disk is idle. What do you check first?
+# **A question to take along.** Your producers with `acks=all` sometimes show a latency of half a second, and the leader's disk is idle. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The followers: the request waits for the slowest replica that is in sync. The broker splits the time of a produce request in its metrics: `LocalTimeMs` is the way down to the file, `RemoteTimeMs` the time in the purgatory. If the latter is high, look at the brokers that follow: garbage collection, a busy disk, too few
-# fetcher threads (`num.replica.fetchers`), one large partition in front of the others in a fetch. A replica that is slow, but not slow enough to leave the ISR (`replica.lag.time.max.ms`), holds up every producer with `acks=all`. And if the latency is that of `request.timeout.ms`, look for partitions below the minimum:
-# `UnderMinIsrPartitionCount`.
+# The followers: the request waits for the slowest in-sync replica. `LocalTimeMs` is the way to the file, `RemoteTimeMs` the wait in the purgatory. If the latter is high, look at the followers: garbage collection, a busy disk, too few `num.replica.fetchers`. A slow replica holds up `acks=all` until it leaves the ISR (`replica.lag.time.max.ms`). If the latency equals `request.timeout.ms`, look for partitions below the minimum: `UnderMinIsrPartitionCount`.
 #
 # </details>
 

@@ -1,1 +1,3 @@
-"""The lesson *The produce path*. Its own pieces: `produce_path`, `purgatory_boxes`, `purgatory_moments`."""
+"""The lesson *The produce path*. Its own pieces: `minimum_over_time`, `produce_path`, `purgatory_boxes`,
+`purgatory_moments`.
+"""
