@@ -10,6 +10,7 @@ from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lessons.compaction.cleaning import Cleaning
 from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
 from minikafka.lessons.compaction.compaction_shelves import CompactionShelves, render_shelves
+from minikafka.lessons.compaction.dirty_ratios import dirt_of, dirty_ratios
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, render_slots, tries
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
@@ -86,6 +87,29 @@ def test_the_shelves_tell_why_each_record_went(log):
     kept = [record for file in after.after for record in file.records]
     assert [record.offset for record in kept if record.kind == "empty"] == [9]
     assert [record.offset for record in kept if record.horizon] == [4, 5]
+
+
+def test_neighbours_that_went_for_one_reason_say_it_once(log):
+    shelves = CompactionShelves(log)
+    shelves.around("one", Cleaning(log).turn)
+    words = [text.firstChild.data for text in _elements(render_shelves(shelves.frames[-1]), "text")]
+    assert list(fates(shelves.frames[-1]).values()).count("aborted") == 2 and words.count("aborted") == 1
+    assert words.count("→6") == 2
+
+
+def test_the_bars_of_dirty_ratios_are_what_the_cleaner_compares():
+    logs = [fresh_log({**COMPACTED, "internal.segment.bytes": 10_000}, name=f"{name}-0") for name in ("one", "two")]
+    for log, dirty in zip(logs, (10, 900), strict=True):
+        write(log, f"a={'x' * 1000}", roll=True)
+        Cleaning(log).turn()
+        write(log, f"b={'x' * dirty}", roll=True)
+    small, large = dirt_of(*logs)
+    picture = dirty_ratios(*logs)
+    grabbed = Cleaning(*logs).grab()
+    assert small.ratio < 0.1 < large.ratio == grabbed.cleanable_ratio and grabbed.log is logs[1]
+    assert "one-0" in str(small) and "left alone" in str(small) and "to be cleaned" in str(large)
+    drawn = xml.dom.minidom.parseString(picture.svg).documentElement
+    assert drawn.getElementsByTagName("title")[0].firstChild.data == picture.words and str(large) in picture.words
 
 
 def test_a_record_above_the_end_supersedes_none_below():

@@ -1,16 +1,15 @@
 # %% [markdown]
 # # Compaction
 #
-# *How a log forgets what is superseded, and nothing else; and what must not be forgotten too soon.*
+# *How a log forgets what is superseded, and nothing else.*
 #
 # ## 1. The question
 #
 # **Time:** fifty minutes to read, an hour and a half to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read*.
 #
-# **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
-# away before it misses a deletion, and how much memory a cleaner needs.
+# **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be away, and how much memory a cleaner needs.
 #
-# A topic keeps settings: the key is a setting's name, the value what it was set to. Settings `a`, `b` and `c` are made, then `a` is changed ten times. What goes wrong without compaction? The log is told to keep at least the newest 400 bytes, and to let go of older segments.
+# In a topic of settings, settings `a`, `b` and `c` are made, then `a` is changed ten times. What goes wrong without compaction? Retention keeps at least the newest 400 bytes and deletes older segments.
 
 # %%
 from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses
@@ -33,58 +32,45 @@ deleted = by_size.delete_old_segments()
 # %%
 predict(
     "settings-after-retention",
-    "The older segments are gone. A consumer reads from the beginning: how many of the three settings does it find?",
+    "The older segments are gone. How many of the three settings does a consumer find?",
     ___,
     lambda: len(table(by_size)),
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside it. A `___` is
-# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
-# is right.
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** the notebook beside it. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 #
-# Whoever reads the topic from its beginning, and lets a later record of a key replace the earlier one, has the table of all settings. Here two logs have the same records. The first let go of what is older, as in the lesson *Segments*; the second is compacted.
-#
-# (`write(log, "a=1 b=1")` appends one batch of two records with the keys `a` and `b`, and raises the high watermark to the log end. `table(log)` is the table
-# that a consumer builds.)
+# A consumer that reads from the beginning, and lets later records replace earlier ones of their key, has the table of settings (`table(log)`). Retention shortened one log; compaction now cleans the other. (`write` appends one batch and raises the high watermark to the log end.)
 
 # %%
 from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
+from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
+from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
+from minikafka.lessons.compaction.dirty_ratios import dirty_ratios
+from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
+from minikafka.log.cleaner import cleanable_offsets as bounds
+from minikafka.log.log_config import LogConfig
 
 Cleaning(compacted).turn()
 for log in (by_size, compacted):
     print(table(log), log.size, "bytes")
 
 # %% [markdown]
-# Settings `b` and `c` were made once and hold to this day. Retention has lost them, because they are old. Compaction has kept them, in fewer
-# bytes, because nothing came after them. **Retention forgets what is old. Compaction forgets what is superseded.**
-
-# %%
-from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
-from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
-from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
-from minikafka.log.cleaner import cleanable_offsets as bounds
-from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.log_config import LogConfig
-
-# %% [markdown]
+# Retention has lost `b` and `c`, because they are old. Compaction has kept them, because nothing came after them. **Retention forgets what is old. Compaction forgets what is superseded.**
+#
 # ## 2. The picture
 
 # %%
 diagram("compaction")
 
 # %% [markdown]
-# - **First dirty offset**, or **cleaner point**: below it the log has been cleaned before. It stands in the file `cleaner-offset-checkpoint`. The part
-#   below it is the log's **tail**; the part from it up to the next point of this list is the **head**.
+# - **First dirty offset**, or **cleaner point**: below it lies the **tail**, which has been cleaned before; from it to the first uncleanable offset lies the **head**. It stands in the file `cleaner-offset-checkpoint`.
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
 # - **Tombstone:** a record with a key and no value. It deletes the key.
 # - **Delete horizon:** the time from which on a tombstone may go.
 #
-# In the errata of this page, *older text* is the one that the course grew from.
-
-# %% [markdown]
 # ## 3. The rules
 #
 # 1. A record that stays keeps its offset, its key and its value, and records keep their order.
@@ -93,8 +79,7 @@ diagram("compaction")
 # 4. Nothing at or above the first uncleanable offset is touched.
 # 5. Log start, high watermark and log end stay. So does what the log knows of its producers.
 #
-# Here they are on a log of three segments with a deletion and a transaction that was aborted. (`-b` writes a tombstone of `b`. `transaction="abort"` makes the batch a transaction, and its
-# marker follows. `Cleaning(log).turn()` is one turn of a cleaner's thread: it grabs the dirtiest of its logs and cleans it.)
+# Here they are. (`-b` writes a tombstone of `b`. `transaction="abort"` makes the batch an aborted transaction. `Cleaning(log).turn()`: a cleaner cleans the dirtiest of its logs.)
 
 # %%
 HOUR = 3_600_000
@@ -117,21 +102,16 @@ print("rule 2:", len(keys) == len(set(keys)), keys)
 print("rule 3:", table(settings) == known, known)
 print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
 print("rule 5:", settings.fetch_offset_snapshot() == offsets, str(settings.producer_state_manager.active_producers) == producers)
-
-# %%
 shelves.play()
 
 # %% [markdown]
-# Above lies the log as it was, below what it became, and a line leads from each survivor to its new place. Three things on this picture may surprise you: `−b` is still
-# there, `c=1` at offset 2 has survived `c=9` at 8, and something is left of the transaction that was aborted. Part 4 comes to all three.
-
-# %% [markdown]
+# Above is the log before, below the log after. Part 4 explains why `−b` is still there, why `c=1` has survived `c=9`, and what is left of the aborted transaction.
+#
 # ## 4. The source, walked
 #
 # ### From where to where
 #
-# Before anything is cleaned, the manager works out from which offset to which a log may be cleaned. Here is one that was never cleaned: four segments of four records, at 0, 4, 8
-# and 12. The high watermark is 14, the log ends at 16, and since offset 9 a transaction of producer 7 is open.
+# This log was never cleaned: four segments of four records. Since offset 9 a transaction is open.
 
 # %%
 prices = fresh_log({"cleanup.policy": "compact"}, name="prices-0")
@@ -146,7 +126,7 @@ print("high watermark", prices.update_high_watermark(14), " log end", prices.log
 # %%
 predict(
     "first-uncleanable-offset",
-    "The first uncleanable offset that cleanable_offsets gives for this log?",
+    "Which first uncleanable offset does cleanable_offsets give?",
     ___,
     lambda: bounds.cleanable_offsets(prices, None, prices.time.milliseconds()).first_uncleanable_dirty_offset,
 )
@@ -160,10 +140,6 @@ walk = step_through(
 )
 walk.play()
 
-# %% [markdown]
-# Step 3 of `cleanable_offsets` names an offset, step 3 of the method around it a segment: a cleaning takes whole segments, so the offset is rounded down to a base. One
-# open transaction holds up the cleaning of all that comes after it.
-
 # %%
 turn = cleaning.clean(walk.result)
 erratum(
@@ -173,22 +149,11 @@ erratum(
 )
 
 # %% [markdown]
-# `min.compaction.lag.ms` ends a cleaning before the first segment whose youngest record is younger than that; a consumer that is not that far behind sees every record, if timestamps are close to the time of the append. One minute, say
-# (`grab` gives the log that is to be cleaned, or nothing):
-
-# %%
-waiting = fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": 60_000}, name="waiting-0")
-write(waiting, "a=1 a=2", roll=True)
-for wait in (59_999, 1):
-    waiting.time.sleep(wait)
-    print(Cleaning(waiting).grab())
-
-# %% [markdown]
+# A cleaning takes whole segments, so the manager rounds down to a segment's base. One open transaction holds up the cleaning of all that comes after it.
+#
 # ### Whose turn it is
 #
-# A cleaning rewrites a whole log, so the manager chooses with care. Three logs have been cleaned before, and something has been added since. A log is
-# not cleaned at a ratio of 0.3 or less (`min.cleanable.dirty.ratio`; a topic that says nothing has 0.5). Each line below has the base offset and the bytes of a log's segments: the first is clean, the last is
-# active and still empty.
+# A log is cleaned at a dirty ratio above `min.cleanable.dirty.ratio`, here 0.3 (default 0.5). Three logs, with base offset and bytes of each segment: the first is clean, the last is active and empty.
 
 # %%
 logs = []
@@ -198,6 +163,7 @@ for name, clean, dirty in (("orders", 3000, 900), ("users", 9000, 4000), ("price
     Cleaning(logs[-1]).turn()
     write(logs[-1], f"b={'x' * dirty}", roll=True)
     print(f"{name:7}", [(segment.base_offset, segment.size) for segment in logs[-1].log_segments])
+print("default ratio:", fresh_log().config.min_cleanable_ratio)
 
 # %%
 predict(
@@ -208,32 +174,30 @@ predict(
 )
 
 # %%
-cleaning = Cleaning(*logs)
-for turn in iter(cleaning.turn, None):
-    print(f"{turn.log:8} {turn.ratio:.3f} dirty, cleaned up to {turn.end}")
-print(logs[0].name, "is left alone:", round(logs[0].log_segments[1].size / logs[0].size, 3), " default ratio:", waiting.config.min_cleanable_ratio)
+bars = dirty_ratios(*logs)
+print("cleaned, in this order:", *(turn.log for turn in iter(Cleaning(*logs).turn, None)))
+bars
 
 # %% [markdown]
-# `users` had the most dirty bytes, `prices` the greatest share. `orders` is left alone, and could be for ever. `max.compaction.lag.ms` is the way out: a log
-# is cleaned, however small its ratio is, if the first batch of one of its dirty segments is older than that. (The active segment does not count.)
+# `min.compaction.lag.ms` ends a cleaning before the first segment with a record younger than that. A consumer less far behind sees every record, if timestamps are close to the time of the append. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count). `grab` gives the log to clean, or nothing:
 
 # %%
-late = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": 3_600_000}, name="late-0")
-write(late, f"a={'x' * 900}", roll=True)
-Cleaning(late).turn()
-write(late, "b=1", roll=True)
-for wait in (3_600_000, 1):
-    late.time.sleep(wait)
-    print(Cleaning(late).grab())
+lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": HOUR}, name="young-0")}
+lag["max"] = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": HOUR}, name="late-0")
+write(lag["max"], f"a={'x' * 900}", roll=True)
+Cleaning(lag["max"]).turn()
+for name, log in lag.items():
+    write(log, "b=1", roll=True)
+    for wait in (HOUR - 1 if name == "min" else HOUR, 1):
+        log.time.sleep(wait)
+        print(f"{name}.compaction.lag.ms:", Cleaning(log).grab())
 
 # %% [markdown]
 # ### The offset map
 #
-# The cleaner must know the newest offset of each key in the head, and keys may be long and many. The map is one block of memory with slots of 24 bytes: an MD5 digest of
-# the key and an offset. `log.cleaner.dedupe.buffer.size` says how large the blocks of all cleaner threads are together. There are no pointers and no lists: if a slot is taken by another
-# digest, the next **try** reads four bytes that begin one byte further on in the digest, and looks there.
+# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) If another digest has the slot, the next **try** reads four bytes one byte further on in the digest.
 #
-# A map of 8 slots gets the keys `a`, `b`, `c`, `d`, each with an offset. Then comes `e`. Here is where the first four went, and which slots the first four tries for `e` name:
+# A map of 8 slots gets `a`, `b`, `c`, `d`, then `e`. Printed: the slots of the first four, and of `e`'s first four tries.
 
 # %%
 slots = OffsetMapSlots(8)
@@ -253,25 +217,19 @@ slots = OffsetMapSlots(8)
 for offset, key in enumerate("abcdeag"):
     slots.put(key, offset)
 print("offset of c:", slots.get("c"), " of h:", slots.get("h"))
+one, other = COLLIDING_KEYS
+slots.map.put(one, 20)
+print("two keys, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
 slots.play()
 
 # %% [markdown]
-# Go back through the frames. A key that is put in again keeps its slot and gets the new offset: `a` has 5. `g` met `a`, `e`, `b` and `a` again before its fifth try found a
-# free slot. `get` walks the same way, and stops at the digest that it seeks, or at an empty slot: `h` is not there. Two keys with equal digests would be one
-# to the map. Nobody meets two such keys by chance, but they can be made:
-
-# %%
-one, other = COLLIDING_KEYS
-slots.map.put(one, 20)
-print("two keys of", len(one), "bytes, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
-
-# %% [markdown]
-# The map cannot tell them apart, and a record with one of these keys would be thrown away in favour of a later one with the other.
+# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the digest or at an empty slot: `h` is not there. Two keys with equal digests are one to the map, and one would hide the other. Such keys can be made, as above.
 #
-# The fuller a map, the longer these walks. So only a share of the slots is used, `log.cleaner.io.buffer.load.factor`. And what if there are more keys?
-# Here a batch of six records meets a map of 4 slots, of which 3 are used.
+# The cleaner fills only a share of the slots (`log.cleaner.io.buffer.load.factor`), because a fuller map needs more tries. Here six records meet a map of 4 slots, of which it uses 3:
 
 # %%
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+
 many, twin = (fresh_log({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.3}) for _ in range(2))
 for each in (many, twin):
     write(each, "a=1 b=1 a=2 c=1 d=1 a=3", roll=True)
@@ -294,13 +252,11 @@ for turn in iter(cleaning.turn, None):
     print(f"from {turn.first_dirty} up to {turn.end}:", [(offset, key) for offset, key, _ in rows(many)])
 
 # %% [markdown]
-# `d` found no room, and the turn ended there, in the middle of a batch. What lies above stays as it is, duplicates and all; the next turn begins where this one ended. The log is clean in
-# the end, but each turn has rewritten it from its beginning. A map that is too small costs time and disk, not correctness. How much is enough follows from the number of keys in the
-# head, not from their length: the last line above says it for a million.
+# `d` found no room, so the turn ended inside a batch. The next turn goes on there, and rewrites the log from its beginning. A small map costs time and disk, not correctness. The memory needed follows from the number of keys in the head, not from their length.
 #
 # ### Two passes and a swap
 #
-# Back to the log of part 3, which has been cleaned up to 11. Two records more, and its last segment is rolled:
+# The log of part 3, clean up to 11, gets two records more and a new segment. It has ten records: nine rows, and the marker at offset 10. The horizon of the tombstone at 4 is an hour away.
 
 # %%
 write(settings, "a=5 c=2", roll=True)
@@ -311,9 +267,6 @@ print(*(f"{offset}:{key}={value}" for offset, key, value in rows(settings)))
 INTO = {"Cleaner.do_clean", "Cleaner.build_offset_map", "Cleaner.clean_segments"}
 LOCALS = {"segments", "upper_bound_offset", "end_offset", "grouped_segments", "dirty", "cleaned", "segment"}
 walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS)
-
-# %% [markdown]
-# The log has ten records: these nine, and at offset 10 the marker of the transaction that was aborted. The horizon of the tombstone at 4 is an hour away. The walk below has been run, but is not shown yet. How many records did it write?
 
 # %%
 predict(
@@ -326,10 +279,6 @@ predict(
 # %%
 walk.play()
 
-# %% [markdown]
-# In step 7 of `clean_segments` the new segment takes the place of the old ones, by renaming files; the lesson *Loading* stops after each of these renames.
-# The thread then writes the end that `do_clean` returned into the checkpoint. The walk called `do_clean` itself, without a thread, so the file still has what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
-
 # %%
 print((settings.dir.parent / "cleaner-offset-checkpoint").read_text())
 stats = walk.result[1]
@@ -340,8 +289,9 @@ erratum(
 )
 
 # %% [markdown]
-# **Groups.** A log that shrinks must not end as thousands of tiny files. So neighbours that fit into one segment together are written into one. Here are five
-# segments of 97 bytes each, and a limit of 180. Of the first four only one record in four will stay:
+# Step 7 renames files; the lesson *Loading* stops after each rename. The thread then writes the end that `do_clean` returned into the checkpoint. This walk had no thread: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
+#
+# **Groups.** The cleaner joins neighbours that fit into one segment. Five segments have 97 bytes each; the limit is 180. Of each of the first four, one record in four will stay:
 
 # %%
 small, twin = (fresh_log({**SMALL, "internal.segment.bytes": 180}) for _ in range(2))
@@ -354,7 +304,7 @@ print([(segment.base_offset, segment.size) for segment in small.log_segments])
 # %%
 predict(
     "segments-after-one-turn",
-    "How many segments has this log after one turn, the empty active one included?",
+    "How many segments has this log after one turn, with the active one?",
     ___,
     lambda: Cleaning(twin).turn() and twin.number_of_segments,
 )
@@ -368,18 +318,12 @@ for number, segment in enumerate(small.log_segments[:-1], 1):
 shelves.around("second turn", cleaning.turn)
 shelves.play()
 
-# %% [markdown]
-# The cleaner decides which segments to join by their sizes *before* the cleaning. So the first turn joined none, and the second found small ones.
-
 # %%
 erratum(
     "Small files are put into groups of at most 1 GB",
     "the limit is the topic's segment.bytes for the .log files, segment.index.bytes for each kind of index, and 2³¹ − 1 for the span of offsets",
     f"limit {small.config.segment_size} bytes: {[(segment.base_offset, segment.size) for segment in small.log_segments]}",
 )
-
-# %% [markdown]
-# (Between the turns the files' times were set to 1000, 2000, … ms, one for each segment, to see what becomes of them.)
 
 # %%
 erratum(
@@ -389,7 +333,9 @@ erratum(
 )
 
 # %% [markdown]
-# **Records without a key.** A compacted topic refuses them. But a topic may have taken some in before it was compacted:
+# The cleaner joins segments by their sizes *before* the cleaning, so the first turn joined none. (Between the turns we set the files' times to 1000, 2000, … ms.)
+#
+# A compacted topic refuses records without a key. But a topic may have taken some in earlier:
 
 # %%
 keyless = fresh_log()
@@ -406,7 +352,7 @@ erratum(
 # %% [markdown]
 # ### The three lives of a tombstone
 #
-# Offset 2 deletes `a`. A consumer, call it the slow one, has read offsets 0 and 1 and pauses there. The deletion is written at noon; two hours later a cleaner comes by for the first time; `delete.retention.ms` is one hour.
+# A slow consumer has read offsets 0 and 1. At noon a tombstone of `a` comes at offset 2. Two hours later a cleaner cleans for the first time; `delete.retention.ms` is one hour.
 
 # %%
 log = fresh_log(SMALL)
@@ -430,14 +376,10 @@ predict(
 # %%
 print("the slow one's table:", slow, " in the log:", rows(log))
 print("delete horizons, in hours after noon:", {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()})
-
-# %%
 diagram("compaction_tombstone")
 
 # %% [markdown]
-# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. It stands in the batch's header, where the base timestamp was. (In part 3 `d=1`
-# had the sign of a horizon, too: it shares the batch of `−b`. A horizon takes only tombstones and markers away.) Two more turns, one a
-# millisecond before the horizon, one at the very millisecond (a few records are added each time, so that there is something dirty):
+# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. (In part 3 `d=1` had the sign, too: it shares the batch of `−b`. A horizon removes only tombstones and markers.) Two more turns, each with new records:
 
 # %%
 for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
@@ -445,19 +387,15 @@ for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOU
     write(log, words, roll=True)
     shelves.around(caption, cleaning.turn)
     print(caption, rows(log))
-
-# %%
 shelves.play()
 
 # %% [markdown]
-# Three states. *Written*: no clock runs yet. *With a horizon*: the clock runs. *Gone*: removed by the first cleaning at or after the horizon. `delete.retention.ms` does not count from the deletion.
-#
-# Now the slow consumer comes back. It goes on at offset 2, with the table that it has. What does it believe of `a`?
+# Now the slow consumer reads on from offset 2, with the table that it has.
 
 # %%
 predict(
     "slow-consumer-value-a",
-    "The slow consumer's value of a, when it has read to the end? (a text, or None if it has none)",
+    "The slow consumer's value of a at the end? (a text, or None)",
     ___,
     lambda: table(log, start=2, so_far=slow).get("a"),
 )
@@ -471,14 +409,11 @@ erratum(
 )
 
 # %% [markdown]
-# No error, and no gap that it could notice: offsets are missing in every compacted log. It has a row that nobody else has. The clock begins at the first cleaning that keeps the tombstone. That cleaning takes away the older row, too, so
-# whoever has that row read it before. (Unless the map was full: a tombstone above its end gets its horizon all the same, while the older row stays for the next turn.)
-#
-# **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** One that was away for longer throws its table away and reads from the beginning.
+# It gets no error and notices no gap: offsets are missing in every compacted log. **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** If it was, it must read again from the beginning.
 #
 # ### Transactions
 #
-# Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one that supersedes all rows before it.
+# Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one with newer rows of all keys.
 
 # %%
 mixed, twin, walked = (fresh_log(SMALL) for _ in range(3))
@@ -498,14 +433,10 @@ predict(
 )
 
 # %% [markdown]
-# Here is step 4 of `clean_segments` from near by, for the four batches of the two transactions. (Batches of no transaction are taken several at a time, by the same rules.) Step 1 decides about the batch as a
-# whole: with `DELETE_EMPTY` it goes if none of its records stays, with `RETAIN_EMPTY` its header stays in any case. `places` are the places, within the batch, of the records that stay.
+# Step 4 of `clean_segments`, for the transactions' four batches. With `DELETE_EMPTY` a batch goes if none of its records stays; with `RETAIN_EMPTY` its header stays. `places`: which records stay.
 
 # %%
 step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
-
-# %% [markdown]
-# The fates of what is left take several turns:
 
 # %%
 cleaning, shelves = Cleaning(mixed), CompactionShelves(mixed, "Two transactions")
@@ -517,22 +448,7 @@ for caption, wait in (("2. producer 7 has written again", 0), ("3. once more", 0
     aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in mixed.log_segments)
     print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}")
     write(mixed, "e=1", roll=True)
-
-# %%
 shelves.play()
-
-# %% [markdown]
-# Go through the frames from the first on.
-#
-# 1. Of the first batch nothing is left. Of the two producers' batches headers are left, without records: each holds its producer's last sequence number, which the log must
-#    know to recognise a duplicate. A marker stays as long as anything of its transaction does.
-# 2. Producer 7 has a newer last batch, so the old header goes.
-# 3. The abort marker finds nothing of its transaction any more, and gets a horizon, like a tombstone. Its transaction's entry in the index is gone.
-# 4. The horizon is reached, and the abort marker goes. Segment 0 is left without a byte; the next turn joins it with the one behind it.
-# 5. The log has forgotten both producers (`producer.id.expiration.ms`): producer 8's header goes. Its marker will get a horizon at the next turn.
-#
-# Aborted records never get into the offset map: in part 3 `c=9` hid nothing. They go when their segment is first written anew, newest of their
-# key or not, even above the point where a full map has ended the cleaning.
 
 # %%
 erratum(
@@ -542,10 +458,17 @@ erratum(
 )
 
 # %% [markdown]
+# 1. A producer's last batch keeps its header: the log needs the sequence number to recognise a duplicate. A marker stays while anything of its transaction does.
+# 2. Producer 7 has a newer batch, so the old header goes.
+# 3. Nothing of the aborted transaction is left. Its marker gets a horizon, and its entry in the index goes.
+# 4. At the horizon the marker goes. The next turn joins the empty segment 0 with its neighbour.
+# 5. The log has forgotten both producers (`producer.id.expiration.ms`): producer 8's header goes.
+#
+# Aborted records never get into the offset map. They go when their segment is first rewritten, even above the end of a full map.
+#
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`. (`keys=3 data=1`: keys are drawn from three,
-# beginning with the second: `key-1`, `key-2`, `key-0`. A value `null` makes a tombstone. `consume` tells which offsets a consumer sees.)
+# The same workload by **minikafka**, by **Spark** from the lines alone, and by **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`; then every file of both directories. (`keys=3 data=1`: keys are drawn from three, beginning with the second. `null` makes a tombstone.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -574,15 +497,10 @@ agree(ours, spark, kafka)
 
 # %%
 print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)), sep="\n")
-
-# %% [markdown]
-# Bytes are the stricter judge. Each file of both directories after the last turn:
-
-# %%
 cleaned_by_both(workload)
 
 # %% [markdown]
-# Now a bug is planted: when the offset map is built, a record counts although its transaction was aborted. (Operation 0 is the first append, the aborted record comes with operation 2.)
+# Now a planted bug: in the offset map an aborted record counts. (Operation 0 is the first append; operation 2 brings the aborted record.)
 
 # %%
 with planted("an aborted record counts as the newest of its key"):
@@ -610,9 +528,8 @@ print(found.first_difference)
 print("operation 9, a consumer sees", sick.value(9, "result"), " and should see", spark.value(9, "result"))
 
 # %% [markdown]
-# The row of `key-0` at offset 0 was thrown away in favour of the one at 5, which was aborted and went as well. A live row is lost for good, and no reader gets an error.
-
-# %% [markdown]
+# The row of `key-0` at offset 0 went in favour of the one at 5, which was aborted and went as well. A live row is lost, and no reader gets an error.
+#
 # ## 6. Exercises
 #
 # They have a notebook of their own: [Compaction: rebuild](10-compaction-rebuild.ipynb), three functions and five rungs.
@@ -622,22 +539,17 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | what stays and what goes, offsets, headers, indexes, the transaction index, times of files, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` of them | topics with `compact,delete`, whose old segments a turn deletes as well |
-# | the offset map: digests, slots, tries, when it is full | no metrics | batches that were compressed: they are written anew with the same codec |
-# | the choice of the log, the checkpoint, the bounds | buffers for decompression are made anew for each batch | throttling, pausing and aborting, partitions that turned out to be uncleanable |
+# | what stays and what goes, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` | topics with `compact,delete`, whose old segments a turn deletes as well |
+# | the offset map: digests, slots, tries | no metrics | compressed batches: rewritten with the same codec |
+# | the choice of the log, the checkpoint, the bounds | buffers are made anew for each batch | throttling, pausing, aborting, uncleanable partitions |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# *What Spark is told:* the bytes of a batch, from the record builder.
 #
 # **A question to take along.** A compacted topic of a few thousand keys takes 200 GB, and grows. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Whether its checkpoint moves: `cleaner-offset-checkpoint` in the log directory. If it does not, who holds it? A last stable offset that stands still (a transaction that nobody ends; `kafka-transactions.sh
-# find-hanging`), a high watermark that stands still (a follower that lags), `min.compaction.lag.ms`, or an active segment that is never rolled because `segment.ms` is long and
-# little is written. Then whether the cleaner lives, and whether it has given the partition up: the metrics `DeadThreadCount` and `uncleanable-partitions-count`, and the broker's log. Such a partition is
-# left alone until the broker starts again. The ratio is hardly the cause here: with few keys the tail is small, and the ratio is near 1. (With millions of keys and
-# 200 GB of tail, as much again must be dirty before the default lets a cleaner come.)
+# Does its line in `cleaner-offset-checkpoint` move? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, `min.compaction.lag.ms`, or a segment that never rolls (`segment.ms`). Does the cleaner live, and has it given the partition up until the broker restarts (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
 #
 # </details>
 

@@ -1,1 +1,3 @@
-"""The lesson *Compaction*. Its own pieces: `cleaning`, `colliding_keys`, `compaction_shelves`, `offset_map_slots`."""
+"""The lesson *Compaction*. Its own pieces: `cleaning`, `colliding_keys`, `compaction_shelves`, `dirty_ratios`,
+`offset_map_slots`.
+"""

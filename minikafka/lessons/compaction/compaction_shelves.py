@@ -6,6 +6,7 @@ stood in the log: a newer record of the same key, a transaction that was aborted
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from minikafka.lab.widgets import drawing
@@ -191,6 +192,7 @@ def _shelf(
         for number, record in enumerate(file.records):
             edges[record.offset] = x + number * unit
             parts += _box(record, x + number * unit, top, unit)
+        parts += _fates(file.records, x, top, unit)
         outline, dash = ("ink", "") if file.active else ("faint", "4 3" if not file.records else "")
         parts.append(
             drawing.rect(x, top, width, _BOX, "none", stroke=outline, weight=2 if file.active else 1.4, dash=dash)
@@ -213,12 +215,25 @@ def _box(record: ShelvedRecord, x: float, top: float, unit: float) -> list[str]:
     )
     label = drawing.fitting(room, record.label, kind="sb")
     parts.append(drawing.text(x + unit / 2, top + 32, label, kind="sb", anchor="middle", fill="ink"))
-    if record.fate:
-        words = f"→{record.newer}" if record.newer is not None else record.fate
-        why, at = drawing.fitting(unit + 4, words), x + unit / 2
-        wide = drawing.width(why, "s") + 2
-        parts.append(drawing.rect(at - wide / 2, top + _BOX + 4, wide, 13, "paper", stroke="none"))
-        parts.append(drawing.text(at, top + _BOX + 14, why, kind="s", anchor="middle"))
+    return parts
+
+
+def _fates(records: tuple[ShelvedRecord, ...], left: float, top: float, unit: float) -> list[str]:
+    """Below the boxes, why records went. Neighbours that went for one reason have a bracket, and the reason once."""
+    parts, number = [], 0
+    for (fate, newer), alike in groupby(records, lambda record: (record.fate, record.newer)):
+        count = len(list(alike))
+        if fate:
+            x, wide = left + number * unit, count * unit
+            words = f"→{newer}" if newer is not None else fate
+            why, at, y = drawing.fitting(wide + 4, words), x + wide / 2, top + _BOX + 14
+            if count > 1:
+                parts.append(drawing.line(x + 4, top + _BOX + 4, x + wide - 4, top + _BOX + 4, "faint", weight=1.5))
+                y += 4
+            room = drawing.width(why, "s") + 2
+            parts.append(drawing.rect(at - room / 2, y - 10, room, 13, "paper", stroke="none"))
+            parts.append(drawing.text(at, y, why, kind="s", anchor="middle"))
+        number += count
     return parts
 
 
