@@ -379,7 +379,7 @@ print("delete horizons, in hours after noon:", {base: horizon and (horizon - noo
 diagram("compaction_tombstone")
 
 # %% [markdown]
-# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. (In part 3 `d=1` had the sign, too: it shares the batch of `−b`. A horizon removes only tombstones and markers.) Two more turns, each with new records:
+# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. (In part 3 `d=1` had the sign ◆, too: it shares the batch of `−b`. A horizon removes only tombstones and markers.) Two more turns, each with new records:
 
 # %%
 for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
@@ -389,13 +389,10 @@ for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOU
     print(caption, rows(log))
 shelves.play()
 
-# %% [markdown]
-# Now the slow consumer reads on from offset 2, with the table that it has.
-
 # %%
 predict(
     "slow-consumer-value-a",
-    "The slow consumer's value of a at the end? (a text, or None)",
+    "The slow consumer reads on from offset 2. Its value of a at the end? (a text, or None)",
     ___,
     lambda: table(log, start=2, so_far=slow).get("a"),
 )
@@ -433,7 +430,7 @@ predict(
 )
 
 # %% [markdown]
-# Step 4 of `clean_segments`, for the transactions' four batches. With `DELETE_EMPTY` a batch goes if none of its records stays; with `RETAIN_EMPTY` its header stays. `places`: which records stay.
+# Step 4 of `clean_segments`, for the transactions' four batches. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
 
 # %%
 step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
@@ -541,7 +538,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # |:---|:---|:---|
 # | what stays and what goes, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` | topics with `compact,delete`, whose old segments a turn deletes as well |
 # | the offset map: digests, slots, tries | no metrics | compressed batches: rewritten with the same codec |
-# | the choice of the log, the checkpoint, the bounds | buffers are made anew for each batch | throttling, pausing, aborting, uncleanable partitions |
+# | the choice of the log, the checkpoint, the bounds | new buffers for each batch | throttling, pausing, aborting, uncleanable partitions |
 #
 # *What Spark is told:* the bytes of a batch, from the record builder.
 #

@@ -30,15 +30,15 @@ BELIEFS: dict[str, dict[object, str]] = {
     "records-second-pass-writes": {
         3: "That is the head. The tail is rewritten as well.",
         10: "So many are read. Older records of a and c go: at 2, 6 and 12.",
-        6: "A tombstone stays until its horizon, and a marker while a header of its transaction stays.",
-        5: "A tombstone stays until its horizon, and a marker while a header of its transaction stays.",
+        6: "The tombstone's horizon is not reached, and the marker's transaction still has a header.",
+        5: "The tombstone's horizon is not reached, and the marker's transaction still has a header.",
         8: "Three are superseded: c at 2 by 14, a at 6 and 12 by 13.",
         9: "Three are superseded: c at 2 by 14, a at 6 and 12 by 13.",
     },
     "segments-after-one-turn": {
-        4: "Groups are made by the sizes before the cleaning: 97 + 97 > 180.",
-        3: "Groups are made by the sizes before the cleaning: 97 + 97 > 180.",
-        2: "Groups are made by the sizes before the cleaning: 97 + 97 > 180.",
+        4: "Sizes before the cleaning count: 97 + 97 > 180.",
+        3: "Sizes before the cleaning count: 97 + 97 > 180.",
+        2: "Sizes before the cleaning count: 97 + 97 > 180.",
         5: "Nothing joins the active segment, and no two others fit: 97 + 97 > 180.",
     },
     "hours-until-tombstone-goes": {
