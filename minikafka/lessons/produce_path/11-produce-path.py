@@ -289,7 +289,7 @@ predict(
 boxes.play()
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` means: the broker does not know *yet*. Here the record is committed later; had the leader died, it could be lost. The retry wrote it twice. Had the producer an id, the log would recognise the retry by its sequence numbers (lesson *Producers and transactions*).
+# `REQUEST_TIMED_OUT` means: the broker does not know *yet*. Here the record is committed later; if the leader had died, it could be lost. The retry wrote it twice. With a producer id, the log recognises the retry by its sequence numbers (lesson *Producers and transactions*).
 #
 # The third way out: the leader loses its leadership. Broker 1 is the preferred leader of `orders-2`. It was away, and now leadership goes back:
 
