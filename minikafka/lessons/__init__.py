@@ -13,6 +13,7 @@ absent:
 - `predictions.py`: wrong answers to the text's predictions, and what one must believe to give them; `BELIEFS` has them
   by the prediction's id, with which its call of `predict` begins: one to four words that say what is asked, not what is
   answered, and that no other prediction of the course has. Translations use the same ids;
+- [`earlier_questions.json`: questions that predictions had in other words before they had ids, each with the id;]
 - `exercises/`: a module for each function to write: cases, judge, wrong beliefs; `EXERCISES` has them in order;
 - `solutions.py`: one way to solve each exercise;
 - `rungs.py`: methods of the engine to write anew, each with one way to do it; `LADDER` has them in order;

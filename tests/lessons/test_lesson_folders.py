@@ -1,5 +1,6 @@
 """A lesson comes with its folder and goes with it: no other file names it."""
 
+import json
 import shutil
 import sys
 
@@ -117,6 +118,15 @@ def test_a_prediction_has_an_id_of_its_own_and_its_lesson_has_the_beliefs_about_
         assert all(map(is_id, ids)), ids
         everywhere += ids
     assert len(everywhere) == len(set(everywhere)) == len({*ids_by_question().values()}) > 100
+
+
+def test_what_was_answered_before_a_question_got_other_words_is_found():
+    told, asked = {}, set()
+    for folder in lesson_folders.lesson_folders():
+        earlier = folder.path / "earlier_questions.json"
+        told |= json.loads(earlier.read_text(encoding="utf-8")) if earlier.exists() else {}
+        asked |= {call.question for call in predict_calls_in(folder.text.read_text(encoding="utf-8"))}
+    assert told.items() <= ids_by_question().items() and len(told) > 50 and not asked & told.keys()
 
 
 def test_every_lesson_has_what_the_course_asks_of_one():

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +51,14 @@ def predict_calls_in(code: str) -> Iterator[PredictCall]:
 def ids_by_question() -> dict[str, str]:
     """The ids of the predictions of all lessons, by the question as each language has it.
 
-    By it, what was written before predictions had ids is found: a learner's notebooks and progress name the question.
+    By it, what was written before predictions had ids is found: a learner's notebooks and progress name the question,
+    which may have other words by now.
     """
-    texts = (text.read_text(encoding="utf-8") for lesson in lesson_folders() for text in lesson.texts)
-    return {call.question: call.id for text in texts for call in predict_calls_in(text)}
+    ids = {}
+    for lesson in lesson_folders():
+        earlier = lesson.path / "earlier_questions.json"
+        if earlier.exists():
+            ids |= json.loads(earlier.read_text(encoding="utf-8"))
+        for text in lesson.texts:
+            ids |= {call.question: call.id for call in predict_calls_in(text.read_text(encoding="utf-8"))}
+    return ids
