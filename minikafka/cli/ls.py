@@ -25,6 +25,7 @@ from minikafka.tools.log_dir_entries import STRAY, duplicates_beside, entries_of
 from minikafka.tools.ls.listing_table import print_listings
 from minikafka.tools.ls.partition_listing import Checkpoints, list_partition
 from minikafka.tools.printable import tell
+from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = (
@@ -58,6 +59,9 @@ def ls(directory: Path, as_json: bool) -> None:
         if listing.directory in second:
             listing.findings.append(second[listing.directory])
         listing.findings += [work.what for work in half_done if work.concerns(log_dir / listing.directory)]
+        kept = log_dir / listing.directory / UNDO
+        if os.path.lexists(kept) and not is_of_a_run_here(kept.parent):
+            listing.findings.append(f"{UNDO} {NOT_OF_A_RUN_HERE}")
     listings = sorted(filter(None, listings), key=lambda each: (each.topic, each.partition, each.directory))
     clean = CleanShutdownFileHandler(log_dir).exists()
     if as_json:

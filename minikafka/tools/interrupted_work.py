@@ -1,6 +1,6 @@
 """Marks in a log directory of work that is half done: by a run that was interrupted, or by one that is at it right now.
 
-Two kinds of runs leave one. `write_log_dir` moves a topic's new partitions to their places, one after the other; the
+Two kinds of runs leave some. `write_log_dir` moves a topic's new partitions to their places, one after the other; the
 next write carries the rest through. `recover` and `clean` change partitions in place; the next one undoes that, see
 `undo`. Until then nobody has meant what stands there.
 """
@@ -8,7 +8,7 @@ next write carries the rest through. `recover` and `clean` change partitions in 
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,29 +18,31 @@ from minikafka.log.partition_files import require_regular
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.log_dir_entries import PUT_ASIDE
 from minikafka.tools.read_bounded import read_bounded
-from minikafka.tools.recover.undo import UNDO
+from minikafka.tools.recover.undo import KEPT_IN, UNDO, interrupted_in
 
 _MARK_OF_WRITE = re.compile(r"\.minikafka-write-[0-9a-f]{12}")
 
 
 class InterruptedWork(NamedTuple):
-    """A mark, `file`, and what it says, in words; `topic` is the one that is written, None for a run that is undone."""
+    """A mark, `file`, and what it says, in words; `topic` is the one that is written, None for a run that changes the
+    `partitions` of these names in place."""
 
     file: Path
     topic: str | None
     what: str
+    partitions: Collection[str] = ()
 
     def concerns(self, partition_dir: Path) -> bool:
         """Whether the partition in the same log directory may be half done."""
         if self.topic is None:
-            return (partition_dir / UNDO).is_dir()
+            return partition_dir.name in self.partitions
         is_aside = partition_dir.name.endswith(PUT_ASIDE)
         return not is_aside and parse_topic_partition_name(partition_dir).topic == self.topic
 
 
 def is_mark(name: str) -> bool:
     """Whether a file of that name in a log directory may be a mark of interrupted work."""
-    return name == UNDO or is_mark_of_write(name)
+    return name in (UNDO, KEPT_IN) or is_mark_of_write(name)
 
 
 def is_mark_of_write(name: str) -> bool:
@@ -58,9 +60,12 @@ def interrupted_work(log_dir: Path, unread: Callable[[str], None]) -> list[Inter
     for name in names:
         file = log_dir / name
         try:
-            if name == UNDO:
-                what = "a run of recover or clean was interrupted, or is under way: the next one undoes it"
-                found.append(InterruptedWork(file, None, what))
+            if name in (UNDO, KEPT_IN):
+                if name == KEPT_IN and UNDO in names:
+                    continue
+                then = "undoes it" if name == UNDO else "clears up after it"
+                what = f"a run of recover or clean was interrupted, or is under way: the next one {then}"
+                found.append(InterruptedWork(file, None, what, interrupted_in(log_dir)))
             elif (topic := topic_in_part(file)) is not None:
                 what = f"a write of topic {topic} was interrupted, or is under way: its partitions may be old and new"
                 found.append(InterruptedWork(file, topic, what))

@@ -22,7 +22,7 @@ from minikafka.common.time import ManualTime
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.tools.recover.undo import CHECKPOINTS, UNDO, take_back
+from minikafka.tools.recover.undo import CHECKPOINTS, KEPT_IN, NOT_OF_A_RUN_HERE, UNDO, take_back
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
@@ -366,7 +366,7 @@ def test_what_a_broker_noted_of_other_partitions_after_an_interruption_stays(tmp
     }
     for name, text in noted.items():
         (place / name).write_text(text)
-    take_back(place, follow_links=False)
+    take_back(place, [], follow_links=False)
     assert {name: (place / name).read_text() for name in noted} == {
         "recovery-point-offset-checkpoint": "0\n2\ntopic 0 96\ntopic 1 100\n",
         "log-start-offset-checkpoint": "0\n1\ntopic 1 50\n",
@@ -408,7 +408,7 @@ def test_what_a_broker_noted_of_the_partition_itself_after_an_interruption_stays
     place = interrupted_recover(tmp_path, log_dir)
     (place / name).write_text("0\n1\ntopic 0 30\n")
     before = without_undo(place)
-    take_back(place, follow_links=False)
+    take_back(place, [], follow_links=False)
     assert without_undo(place) == before and not list(place.rglob(f"*{UNDO}*"))
 
 
@@ -538,29 +538,109 @@ def test_a_link_is_not_followed_to_where_a_run_was_interrupted(tmp_path, log_dir
     assert disk_state(honest) == before
 
 
-@pytest.mark.parametrize("subdirectory", ["none", "a link", "empty"])
+@pytest.mark.parametrize("subdirectory", ["none", "empty"])
 def test_nothing_is_deleted_for_a_mark_that_proves_nothing(tmp_path, log_dir, subdirectory):
     place = case(tmp_path, log_dir, "clean")()
     (place / MARK).unlink()
-    foreign = tmp_path / "foreign"
-    foreign.mkdir()
-    (foreign / "file").write_bytes(b"not to be touched")
-    if subdirectory == "a link":
-        (place / "topic-0" / UNDO).symlink_to(foreign)
-    elif subdirectory == "empty":
+    if subdirectory == "empty":
         (place / "topic-0" / UNDO).mkdir()
     before = without_undo(place)
     forged(place, "topic-0")
-    take_back(place, follow_links=False)
+    take_back(place, [], follow_links=False)
     assert without_undo(place) == before and not list(place.rglob(f"*{UNDO}*"))
-    assert (foreign / "file").read_bytes() == b"not to be touched"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("killed_at", ["half-way", "the end"])
+def test_what_was_kept_of_a_partition_that_was_moved_since_is_not_deleted(tmp_path, log_dir, command, killed_at):
+    """It may be the only copy of what the killed run had cut; moved back, it is undone."""
+    there, here = interrupted_run(tmp_path, log_dir), case(tmp_path / "other", log_dir, "clean")()
+    if killed_at == "the end":
+        (there / UNDO).unlink()
+    shutil.rmtree(here / "topic-0")
+    (there / "topic-0").rename(here / "topic-0")
+    before = disk_state(here)
+    result = rerun(here, command)
+    assert (result.exit_code, result.stderr) == (1, f"IOException: {here}/topic-0/{UNDO} {NOT_OF_A_RUN_HERE}\n")
+    assert disk_state(here) == before
+    for told in (here, here / "topic-0"):
+        result = CliRunner().invoke(main, ["verify", "--json", str(told)], catch_exceptions=False)
+        assert [
+            each["file"] for each in json.loads(result.stdout)["findings"] if each["what"] == NOT_OF_A_RUN_HERE
+        ] == [f"{here}/topic-0/{UNDO}"]
+        result = CliRunner().invoke(main, ["ls", "--json", str(told)], catch_exceptions=False)
+        for each in json.loads(result.stdout)["partitions"]:
+            assert (f"{UNDO} {NOT_OF_A_RUN_HERE}" in each["findings"]) == (each["directory"] == "topic-0")
+    (here / "topic-0").rename(there / "topic-0")
+    outcome = "is undone" if killed_at == "half-way" else "had ended, or not begun"
+    result = rerun(there, command)
+    assert (result.exit_code, result.stderr) == (
+        0,
+        f"Warning: an earlier run in {there} was interrupted; it {outcome}\n",
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", ["a directory", "a file", "a link"])
+@pytest.mark.parametrize("noted", ["no mark", "a mark of another partition", "a mark of this one"])
+def test_a_foreign_entry_with_the_name_of_what_a_run_keeps_is_not_deleted(tmp_path, log_dir, command, kind, noted):
+    place = case(tmp_path, log_dir, "clean")()
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "mine").write_bytes(b"not to be touched")
+    kept = place / "topic-0" / UNDO
+    if kind == "a link":
+        kept.symlink_to(foreign)
+    elif kind == "a file":
+        kept.write_bytes(b"not to be touched")
+    else:
+        shutil.copytree(foreign, kept)
+    if noted != "no mark":
+        forged(place, "topic-0" if noted.endswith("one") else "topic-1")
+    before = disk_state(place)
+    result = rerun(place, command)
+    told = f"{kept} {NOT_OF_A_RUN_HERE}"
+    if kind == "a directory" and noted.endswith("one"):
+        told = f"{kept / 'mine'} is not of a run of recover or clean: move it out of there"
+    assert (result.exit_code, result.stderr) == (1, f"IOException: {told}\n")
+    assert disk_state(place) == before and kept.is_symlink() == (kind == "a link")
+    assert (foreign / "mine").read_bytes() == b"not to be touched"
+    if not noted.endswith("one") and kind != "a link":  # a link is not read, and that is told
+        result = CliRunner().invoke(main, ["verify", str(place / "topic-0")], catch_exceptions=False)
+        assert [line for line in result.stdout.splitlines() if line.startswith(f"{kept}:")] == [
+            f"{kept}: {NOT_OF_A_RUN_HERE}; at the next start: it stays"
+        ]
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[" * 100_000, b'["topic"]', b'["../topic-0"]', b"[1]", b"3"], ids=len)
+def test_a_list_that_no_run_has_written_is_refused(tmp_path, log_dir, text):
+    place = case(tmp_path, log_dir, "clean")()
+    (place / KEPT_IN).write_bytes(text)
+    before = disk_state(place)
+    result = rerun(place, "recover")
+    assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / KEPT_IN} is not what")
+    assert disk_state(place) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_that_was_killed_before_it_began_or_after_its_end_is_cleared_up_after(tmp_path, log_dir, command):
+    fresh = case(tmp_path, log_dir, "torn")
+    _, twice, changes = undisturbed(fresh, COMMANDS[command])
+    place = fresh()
+    assert run(place, COMMANDS[command], (changes - 1, signal.SIGKILL)).code == -signal.SIGKILL
+    assert (place / KEPT_IN).exists() and not (place / UNDO).exists()
+    result = CliRunner().invoke(main, ["verify", str(place)], catch_exceptions=False)
+    assert f"{place / KEPT_IN}: a run of recover or clean was interrupted" in result.stdout
+    told = f"Warning: an earlier run in {place} was interrupted; it had ended, or not begun\n"
+    assert rerun(place, command).stderr == told
+    assert disk_state(place) == twice
 
 
 def test_nothing_is_deleted_unless_all_that_was_kept_is_there(tmp_path, log_dir):
     place = interrupted_run(tmp_path, log_dir)
     next((place / "topic-0" / UNDO).glob("*.log")).unlink()
     before = without_undo(place)
-    take_back(place, follow_links=False)
+    take_back(place, [], follow_links=False)
     assert without_undo(place) == before
 
 

@@ -29,7 +29,7 @@ from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.recover.before_recovery import copied, require_files, require_recoverable
-from minikafka.tools.recover.undo import Expected, forget, require_nothing_to_undo_there, take_back, undoable
+from minikafka.tools.recover.undo import Expected, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.verify.findings import NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
@@ -94,7 +94,7 @@ def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[No
         if in_place:
             until_the_end.enter_context(DirectoryLock(log_dir))
             require_nothing_to_undo_there(directory)
-            take_back(log_dir, follow_links=follow_links)
+            take_back(log_dir, [directory], follow_links=follow_links)
         yield
 
 
@@ -154,8 +154,6 @@ def made_ready(
     with ended_by_signals(), ExitStack() as until_the_end:
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
-            if not dry_run:
-                forget([directory])
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
             if dry_run:
                 place = until_the_end.enter_context(copied(directory, files))

@@ -54,7 +54,7 @@ from minikafka.tools.recover.before_recovery import (
 from minikafka.tools.recover.cluster_settings import read_cluster_settings
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link
-from minikafka.tools.recover.undo import CHECKPOINTS, forget, require_nothing_to_undo_there, take_back, undoable
+from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
@@ -149,14 +149,12 @@ def recover_log_dir(
                 if not dry_run:
                     require_nothing_to_undo_there(directory)
             if not dry_run:
-                take_back(log_dir, follow_links=follow_links)
+                take_back(log_dir, directories, follow_links=follow_links)
             require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
             _require_own_files(log_dir, follow_links=follow_links)
             files = {}
             for directory in directories:
                 with DirectoryLock(directory):  # the log locks what it loads itself
-                    if not dry_run:
-                        forget([directory])
                     files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
                 if not dry_run:
                     require_room(directory, 0)

@@ -5,23 +5,27 @@ A killed broker leaves a directory that its next start mends, because the mark o
 killed must leave it like that, too. And it must do more: the next run of the tool is to end as an undisturbed run would
 have ended, although half of the work may be done, and nothing else tells any more that the last stop was clean.
 
+- First, the log directory gets a file `.minikafka-undo-kept-in`, which lists the partitions. Kafka passes over files
+  that it does not know.
 - Before the first change, each partition's directory gets a subdirectory `.minikafka-undo`: a hard link to each segment
   that will only be read, a copy of every other file that a load may change. Kafka passes over subdirectories.
-- Then the log directory gets a file `.minikafka-undo`, which lists the partitions and holds the mark and the
-  checkpoints as they were. Kafka passes over files that it does not know. The mark goes, and the directory is synced.
-- After the last change, the mark comes back if it was there, and the file goes. From here on the run is done. The
-  subdirectories go last.
+- Then the log directory gets a file `.minikafka-undo`, which tells how the partitions were and holds the mark and the
+  checkpoints as they were. The mark goes, and the directory is synced.
+- After the last change, the mark comes back if it was there, and the file `.minikafka-undo` goes. From here on the run
+  is done. The subdirectories go, and last the list of them.
 
-While the file is there, `take_back` makes everything as it was. A run that ends with an error or with a signal does
-that itself; after a kill, the next run begins with it. What others have done since then stays: what the checkpoints say
-of other partitions; the mark does not come back if these have changed. Nothing is undone if the mark has come back, or
-unless every partition is proven to be as the run left it: the file also tells what the run was going to make of it
-(`Expected`), and a broker that deletes or appends records, or makes a topic anew, leaves something else. Copies are not
-synced, as there may be thousands; if the power fails before the system has written one, its checksum is wrong, and
-nothing is undone either: the directory is then one after an unclean stop.
+While the file `.minikafka-undo` is there, `take_back` makes everything as it was. A run that ends with an error or
+with a signal does that itself; after a kill, the next run begins with it. What others have done since then stays: what
+the checkpoints say of other partitions; the mark does not come back if these have changed. Nothing is undone if the
+mark has come back, or unless every partition is proven to be as the run left it: the file also tells what the run was
+going to make of it (`Expected`), and a broker that deletes or appends records, or makes a topic anew, leaves something
+else. Copies are not synced, as there may be thousands; if the power fails before the system has written one, its
+checksum is wrong, and nothing is undone either: the directory is then one after an unclean stop.
 
 What the file says may be a lie, as the directory may be anybody's. It is believed only of what lies in the log
-directory itself, and nothing is deleted before everything that was kept is seen to be there.
+directory itself, and nothing is deleted before everything that was kept is seen to be there. A subdirectory
+`.minikafka-undo` that neither file of its log directory names is not of a run there: the partition may have been moved
+after a kill, and what it holds may be the only copy of records. It is never deleted, and no run begins over it.
 """
 
 import json
@@ -52,6 +56,12 @@ from minikafka.tools.printable import tell
 from minikafka.tools.read_bounded import read_bounded
 
 UNDO = ".minikafka-undo"
+KEPT_IN = f"{UNDO}-kept-in"
+NOT_OF_A_RUN_HERE = (
+    "is not of a run in this log directory, and may hold the only copies of records: if the partition was moved here "
+    "after recover or clean was interrupted, move it back and recover it there; else move this out of the partition"
+)
+"""What is wrong with a partition's `.minikafka-undo` that nothing beside the partition's directory vouches for."""
 CHECKPOINTS = (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE, CLEANER_OFFSET_CHECKPOINT_FILE)
 """Those of a log directory that a log manager or a round of the cleaner may make or replace."""
 _COMING_BACK = UNDO + DELETED_FILE_SUFFIX
@@ -86,6 +96,7 @@ def undoable(
     mark = log_dir / CLEAN_SHUTDOWN_FILE_NAME
     beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)}
     try:
+        _replace(log_dir / KEPT_IN, json.dumps([each.name for each in files]).encode())
         partitions = {each.name: _kept(each, of_one, expected[each]) for each, of_one in files.items()}
         _replace(log_dir / UNDO, json.dumps({"beside": beside, "partitions": partitions}).encode())
     except BaseException:
@@ -124,29 +135,31 @@ def _tell_what_is_left(log_dir: Path, directories: Collection[Path], error: OSEr
         return
     for directory in directories:
         with suppress(OSError):
-            forget([directory])
+            _forget([directory])
         if os.path.lexists(directory / UNDO):
             tell(f"{told} {directory / UNDO}", err=True)
 
 
-def take_back(log_dir: Path, *, follow_links: bool) -> None:
+def take_back(log_dir: Path, directories: Collection[Path], *, follow_links: bool) -> None:
     """Undo what a run that did not end has changed in the log directory, and say so on stderr.
 
     What a file here says is not believed as far as to change a file elsewhere: only `follow_links` allows that, as it
-    allowed it to the interrupted run. Does nothing where no run was interrupted. Raises OSError, and IOException for a
-    file that no run has written, or one whose run followed links when this one does not.
+    allowed it to the interrupted run. Does nothing where no run was interrupted. Raises OSError; before anything is
+    changed IOException for a file that no run has written, one whose run followed links when this one does not, and a
+    `.minikafka-undo` in one of the `directories` of partitions that is not of a run here.
     """
     file = log_dir / UNDO
-    if not os.path.lexists(file):
+    left_in = interrupted_in(log_dir)
+    _require_kept_by_a_run_here({*directories, *(log_dir / name for name in left_in)}, left_in)
+    has_begun = os.path.lexists(file)
+    if not has_begun and not os.path.lexists(log_dir / KEPT_IN):
         return
-    require_regular(file)
-    beside, partitions = _read(file)
+    beside, partitions = _read(file) if has_begun else ({}, {})
     if not follow_links and any(_leads_elsewhere(log_dir / name, told["files"]) for name, told in partitions.items()):
         raise IOException(f"{file} is of an interrupted run that followed links: {FOLLOW_LINKS} lets this one undo it")
-    for name in partitions:
+    for name in left_in:
         require_nothing_to_undo_there(log_dir / name)
-    directories = [log_dir / name for name in partitions if (log_dir / name).is_dir()]
-    if os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):
+    if not has_begun or os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):
         outcome = "had ended, or not begun"
     elif all(_is_ours(log_dir / name, told) for name, told in partitions.items()) and not _others_have_noted(
         log_dir, beside, partitions
@@ -155,8 +168,48 @@ def take_back(log_dir: Path, *, follow_links: bool) -> None:
         outcome = "is undone"
     else:
         outcome = "is not undone, because other changes came after it, or what it kept is damaged"
-    _finish(log_dir, directories)
+    _finish(log_dir, [log_dir / name for name in left_in if (log_dir / name).is_dir()])
     tell(f"Warning: an earlier run in {log_dir} was interrupted; it {outcome}", err=True)
+
+
+def interrupted_in(log_dir: Path) -> set[str]:
+    """The names of the partitions in which a run in this log directory has kept something, or may have.
+
+    Raises OSError, IOException for a file that no run has written.
+    """
+    names: set[str] = set()
+    if os.path.lexists(log_dir / KEPT_IN):
+        require_regular(log_dir / KEPT_IN)
+        names.update(_read_names(log_dir / KEPT_IN))
+    if os.path.lexists(log_dir / UNDO):
+        require_regular(log_dir / UNDO)
+        names.update(_read(log_dir / UNDO)[1])
+    return names
+
+
+def is_of_a_run_here(directory: Path) -> bool:
+    """Whether the `.minikafka-undo` in a partition's directory was left by a run in the log directory in which it lies.
+
+    Raises OSError.
+    """
+    directory = Path(os.path.abspath(directory))
+    try:
+        return directory.name in interrupted_in(directory.parent)
+    except IOException:
+        return False
+
+
+def _require_kept_by_a_run_here(directories: Collection[Path], left_in: Collection[str]) -> None:
+    """Raises IOException for a `.minikafka-undo` in one of the partitions' directories that must not be deleted."""
+    for directory in sorted(directories):
+        undo = directory / UNDO
+        if not os.path.lexists(undo):
+            continue
+        if directory.name not in left_in or kind_of(undo) != DIRECTORY:
+            raise IOException(f"{undo} {NOT_OF_A_RUN_HERE}")
+        for file in sorted(undo.iterdir()):
+            if not _may_change(file) or kind_of(file) != REGULAR_FILE:
+                raise IOException(f"{file} is not of a run of recover or clean: move it out of there")
 
 
 def require_nothing_to_undo_there(directory: Path) -> None:
@@ -164,9 +217,10 @@ def require_nothing_to_undo_there(directory: Path) -> None:
 
     What that run kept lies in the partition, and this run would delete it.
     """
-    mark = Path(os.path.realpath(directory)).parent / UNDO
-    if directory.is_symlink() and mark != Path(os.path.realpath(directory.parent)) / UNDO and os.path.lexists(mark):
-        raise IOException(f"{directory} leads to where a run was interrupted: recover {mark.parent} first")
+    there = Path(os.path.realpath(directory)).parent
+    if directory.is_symlink() and there != Path(os.path.realpath(directory.parent)):
+        if any(os.path.lexists(there / name) for name in (UNDO, KEPT_IN)):
+            raise IOException(f"{directory} leads to where a run was interrupted: recover {there} first")
 
 
 def _leads_elsewhere(directory: Path, kept: Mapping[str, dict]) -> bool:
@@ -188,7 +242,7 @@ def _undo(
         _replace(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
 
 
-def forget(directories: Collection[Path]) -> None:
+def _forget(directories: Collection[Path]) -> None:
     """Delete what is kept in partitions of which no run is under way. Raises OSError."""
     for directory in directories:
         file_ops.delete_directory(directory / UNDO)
@@ -201,10 +255,16 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def _finish(log_dir: Path, directories: Collection[Path]) -> None:
-    file_ops.delete_if_exists(log_dir / f"{UNDO}.tmp")
+    """Take away all that a run has kept, of which nothing is to be undone any more. This needs no room on the disk."""
+    for name in (UNDO, KEPT_IN):
+        file_ops.delete_if_exists(log_dir / f"{name}.tmp")
     if file_ops.delete_if_exists(log_dir / UNDO):
         file_ops.flush_dir(log_dir)
-    forget(directories)
+    _forget(directories)
+    for directory in directories:
+        file_ops.flush_dir(directory)
+    if file_ops.delete_if_exists(log_dir / KEPT_IN):
+        file_ops.flush_dir(log_dir)
 
 
 # ---- what is kept
@@ -213,7 +273,6 @@ def _finish(log_dir: Path, directories: Collection[Path]) -> None:
 def _kept(directory: Path, files: Sequence[Path], expected: Expected) -> dict[str, object]:
     """Make the partition's subdirectory, and tell what is to be known of each file that a load may change or delete."""
     undo = directory / UNDO
-    file_ops.delete_directory(undo)
     file_ops.create_directories(undo)
     kept = {}
     for file in filter(_may_change, files):
@@ -285,8 +344,25 @@ def _read(file: Path) -> tuple[dict[str, str | None], dict[str, dict]]:
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         sound = False
     if not sound:
-        raise IOException(f"{file} is not what an interrupted run leaves; remove it if no tool is at work there")
+        raise _broken(file)
     return beside, partitions
+
+
+def _read_names(file: Path) -> list[str]:
+    """The names of partitions that `undoable` has written. Raises IOException for anything else."""
+    try:
+        names = json.loads(read_text_file(file))
+        if isinstance(names, list) and all(
+            _is_name(name) and has_name_of_partition(file.parent / name) for name in names
+        ):
+            return names
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise _broken(file)
+
+
+def _broken(file: Path) -> IOException:
+    return IOException(f"{file} is not what an interrupted run leaves; remove it if no tool is at work there")
 
 
 def _is_name(text: str) -> bool:

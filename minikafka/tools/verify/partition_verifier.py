@@ -3,6 +3,7 @@
 After that, the partition is loaded in a rehearsal, and each finding is reported with what became of it there.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -30,6 +31,7 @@ from minikafka.log.partition_files import FILE_SUFFIXES, INDEX_FILE_SUFFIXES, WH
 from minikafka.tools.checkpoints import beyond_the_end
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
+from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
 from minikafka.tools.verify.findings import BatchFacts, Damage, Fate, Finding, NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
@@ -110,6 +112,9 @@ class PartitionVerifier:
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
+        if os.path.lexists(self._directory / UNDO) and not self._reading(is_of_a_run_here, self._directory):
+            stays = Fate.STAYS, "it stays"
+            self._found(Damage(self._directory / UNDO, None, None, NOT_OF_A_RUN_HERE, fate=stays))
         snapshots = {
             offset: self._directory / name
             for name in names
@@ -189,7 +194,7 @@ class PartitionVerifier:
                 self._found(Damage(file, None, None, what, may_raise=self._exceptions_of_name(name)))
 
     def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
-        if name in _KNOWN_NAMES or _METADATA_SNAPSHOT.fullmatch(name):
+        if name in (*_KNOWN_NAMES, UNDO) or _METADATA_SNAPSHOT.fullmatch(name):
             return None
         if name.endswith(DELETED_FILE_SUFFIX):
             return "left over from a deletion"
