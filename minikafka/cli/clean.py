@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -32,12 +32,13 @@ from minikafka.log.log_file_utils import log_file
 from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.clean.before_cleaning import require_sound_batches
 from minikafka.tools.clean.cleaning_round import CleaningRound, Limits, clean_once
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import require_descriptors, require_replaceable, require_room
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, made_ready, taken
-from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
+from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
 from minikafka.tools.verify.rehearsal import silence
 
 _COUNTED = (
@@ -87,7 +88,7 @@ def clean(
 
     The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
     the log's start. If there is such a file, it is updated to say where this round ended. A log with a damaged batch is
-    refused.
+    refused. The exit code is 3 when the round is done, and a signal or its output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
     config = config_of(configs, cleanup__policy="compact")
@@ -106,46 +107,48 @@ def clean(
         with naming(place), progress_bar(f"clean {directory.name}", 2 * size) as advance:
             return clean_once(place, config, ManualTime(now_ms), arguments, limits, advance)
 
-    with taken(directory, in_place=not dry_run, follow_links=follow_links):
-        cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
-        if first_dirty_offset is None and cleaned is not None:
-            first_dirty_offset = cleaned.get(partition)
-        limits = Limits(first_dirty_offset, high_watermark, map_memory)
-        arguments = known_of(directory.parent, partition)
-        if not dry_run:
-            _require_writable(directory, with_checkpoint=cleaned is not None)
-            if cleaned is not None:
-                require_storable(partition)
-            require_replaceable(checkpoint, follow_links=follow_links)
-        with (
-            made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=True) as copy,
-            _told_of(directory, copy),
-        ):
-            if not even_damaged:
-                require_sound_batches(copy)
-            done = clean_in(copy)
-        if not dry_run:
-            ready = made_ready(
-                directory,
-                config,
-                now_ms,
-                arguments,
-                follow_links=follow_links,
-                dry_run=False,
-                staying=[log_file(directory, base_offset).name for base_offset, _ in done.after],
-                noted={OFFSET_CHECKPOINT_FILE: done.next_dirty_offset},
-            )
-            with ready as place, silence():
-                require_room(place, sum(size for _, size in done.after), config.max_index_size)
-                require_descriptors(place, _DESCRIPTORS_PER_SEGMENT * (len(done.before) + len(done.after)))
-                done = clean_in(place)
+    with ended_by_signals():
+        with taken(directory, in_place=not dry_run, follow_links=follow_links):
+            cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
+            if first_dirty_offset is None and cleaned is not None:
+                first_dirty_offset = cleaned.get(partition)
+            limits = Limits(first_dirty_offset, high_watermark, map_memory)
+            arguments = known_of(directory.parent, partition)
+            if not dry_run:
+                _require_writable(directory, with_checkpoint=cleaned is not None)
                 if cleaned is not None:
-                    _note(checkpoint, cleaned, partition, done.next_dirty_offset)
-    if as_json:
-        click.echo(json.dumps(_as_json(partition, done)))
-        return
-    for line in _report(directory, done, dry_run=dry_run):
-        tell(line)
+                    require_storable(partition)
+                require_replaceable(checkpoint, follow_links=follow_links)
+            with (
+                made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=True) as copy,
+                _told_of(directory, copy),
+            ):
+                if not even_damaged:
+                    require_sound_batches(copy)
+                done = clean_in(copy)
+            if not dry_run:
+                ready = made_ready(
+                    directory,
+                    config,
+                    now_ms,
+                    arguments,
+                    follow_links=follow_links,
+                    dry_run=False,
+                    staying=[log_file(directory, base_offset).name for base_offset, _ in done.after],
+                    noted={OFFSET_CHECKPOINT_FILE: done.next_dirty_offset},
+                )
+                with ready as place, silence():
+                    require_room(place, sum(size for _, size in done.after), config.max_index_size)
+                    require_descriptors(place, _DESCRIPTORS_PER_SEGMENT * (len(done.before) + len(done.after)))
+                    done = clean_in(place)
+                    if cleaned is not None:
+                        _note(checkpoint, cleaned, partition, done.next_dirty_offset)
+        with nullcontext() if dry_run else report_of_what_is_done(directory):
+            if as_json:
+                click.echo(json.dumps(_as_json(partition, done)))
+                return
+            for line in _report(directory, done, dry_run=dry_run):
+                tell(line)
 
 
 def _require_writable(directory: Path, *, with_checkpoint: bool) -> None:

@@ -18,6 +18,7 @@ import json
 import os
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -26,13 +27,14 @@ from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.time import ManualTime
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
 from minikafka.tools.log_dir_entries import is_log_dir
 from minikafka.tools.printable import tell
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
-from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
+from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
@@ -80,7 +82,8 @@ def recover(
     """Load DIRECTORY, that of a partition or a whole log directory, as Kafka would at its next start, and close it.
 
     A log directory is loaded with the given settings, or else with those in the metadata log that it holds, or else
-    with Kafka's defaults. If the load of a partition would fail, nothing is changed, and the exit code is 1.
+    with Kafka's defaults. If the load of a partition would fail, nothing is changed, and the exit code is 1. It is 3
+    when all is done, and a signal or its output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
@@ -92,8 +95,11 @@ def recover(
         settings = settings_of(directory, broker_config, topic_configs_of(topic_configs), overrides, threads)
         if not (dry_run or as_json or yes):
             ask(f"Load all of {directory} and change what Kafka would change there?", directory)
-        recovered = recover_log_dir(directory, settings, now_ms, clean, follow_links=follow_links, dry_run=dry_run)
-        _tell(directory, recovered, as_json=as_json, dry_run=dry_run)
+        with ended_by_signals():
+            recovered = recover_log_dir(directory, settings, now_ms, clean, follow_links=follow_links, dry_run=dry_run)
+            is_changed = not (dry_run or recovered.offline or recovered.refused)
+            with report_of_what_is_done(directory) if is_changed else nullcontext():
+                _tell(directory, recovered, as_json=as_json, dry_run=dry_run)
         return
     _only_for(
         "a log directory", {"--topic-config": topic_configs, "--broker-config": broker_config, "--threads": threads}
@@ -102,30 +108,32 @@ def recover(
     partition = parse_topic_partition_name(directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
-    with taken(directory, in_place=not dry_run, follow_links=follow_links):
-        known = known_of(directory.parent, partition)
-        arguments = {
-            "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
-            "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
-            "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
-        }
-        with made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=dry_run) as place:
-            before = _files(place)
-            with recovery_progress(place) as remaining, naming(place):
-                state = load_and_close(
-                    place,
-                    config,
-                    ManualTime(now_ms),
-                    num_remaining_segments=remaining,
-                    stop_at_os_errors=True,
-                    **arguments,
-                )
-            changes = _changes(before, _files(place))
-    if as_json:
-        click.echo(json.dumps(state))
-        return
-    for line in _report(directory, arguments, state, changes, dry_run=dry_run):
-        tell(line)
+    with ended_by_signals():
+        with taken(directory, in_place=not dry_run, follow_links=follow_links):
+            known = known_of(directory.parent, partition)
+            arguments = {
+                "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
+                "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
+                "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
+            }
+            with made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=dry_run) as place:
+                before = _files(place)
+                with recovery_progress(place) as remaining, naming(place):
+                    state = load_and_close(
+                        place,
+                        config,
+                        ManualTime(now_ms),
+                        num_remaining_segments=remaining,
+                        stop_at_os_errors=True,
+                        **arguments,
+                    )
+                changes = _changes(before, _files(place))
+        with nullcontext() if dry_run else report_of_what_is_done(directory):
+            if as_json:
+                click.echo(json.dumps(state))
+                return
+            for line in _report(directory, arguments, state, changes, dry_run=dry_run):
+                tell(line)
 
 
 def _only_for(what: str, options: dict[str, object]) -> None:

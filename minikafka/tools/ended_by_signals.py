@@ -4,6 +4,24 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+class SignalWhenDone(BaseException):
+    """A signal told the process to end when the work was done, and its report was not; its argument is the signal."""
+
+
+@dataclass
+class _Ending:
+    """How a signal ends the block of `ended_by_signals`: not at all while they `wait`. `came`: the first that waits."""
+
+    wait: bool = False
+    is_done: bool = False
+    came: int | None = None
+
+
+_ending = _Ending()
+"""Of the whole process, as its signals are."""
 
 
 @contextmanager
@@ -14,8 +32,13 @@ def ended_by_signals() -> Iterator[None]:
     """
 
     def end(number: int, _frame) -> None:
+        if _ending.wait:
+            _ending.came = _ending.came or number
+            return
         for signal_ in handlers:
             signal.signal(signal_, signal.SIG_IGN)
+        if _ending.is_done:
+            raise SignalWhenDone(number)
         sys.exit(128 + number)
 
     handlers = {
@@ -30,3 +53,19 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for signal_, handler in handlers.items():
             signal.signal(signal_, handler)
+        _ending.wait, _ending.is_done, _ending.came = False, False, None
+
+
+def let_signals_wait() -> None:
+    """Let no signal end the block of `ended_by_signals` from here on: it would leave what must not stop half-way."""
+    _ending.wait = True
+
+
+def let_signals_in() -> None:
+    """Let a signal end the block of `ended_by_signals` again, whose work is done: by `SignalWhenDone`.
+
+    Raises that at once for a signal that had to wait.
+    """
+    _ending.is_done, _ending.wait = True, False
+    if _ending.came is not None:
+        raise SignalWhenDone(_ending.came)

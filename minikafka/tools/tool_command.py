@@ -4,12 +4,17 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from minikafka.log.partition_files import FOLLOW_LINKS
+from minikafka.tools.ended_by_signals import SignalWhenDone, let_signals_in, let_signals_wait
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.printable import printable, tell
+
+NOT_REPORTED = 3
+"""The exit code of a tool that has changed a directory as it was told, and could not print all of its report."""
 
 # Options of the tools that change a directory.
 AS_JSON = click.option(
@@ -40,6 +45,27 @@ class ToolCommand(click.Command):
         """Run the command; raises SystemExit where it fails."""
         with failures_in_one_line(self.failure_exit_code):
             return super().invoke(ctx)
+
+
+@contextmanager
+def report_of_what_is_done(directory: Path) -> Iterator[None]:
+    """Print in the block what has been changed in `directory`; a signal that came since then is obeyed first.
+
+    What is done stays. Whatever keeps the report from being printed is therefore told in one line on stderr, and the
+    process ends with `NOT_REPORTED`, whose meaning is that; when the reader of its output leaves (`| head`), with 0.
+    """
+    try:
+        let_signals_in()
+        yield
+        sys.stdout.flush()
+        let_signals_wait()  # nothing is left to be ended
+    except BrokenPipeError:
+        let_signals_wait()
+    except (SignalWhenDone, OSError) as error:
+        let_signals_wait()
+        why = signal.Signals(error.args[0]).name if isinstance(error, SignalWhenDone) else describe(error)
+        tell(f"Warning: what was to be done in {directory} is done, and stays; its report was stopped: {why}", err=True)
+        sys.exit(NOT_REPORTED)
 
 
 @contextmanager

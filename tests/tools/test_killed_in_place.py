@@ -2,12 +2,15 @@
 same time, leaves what an undisturbed run leaves, and a start of Kafka in between finds nothing that it could not mend.
 """
 
+import errno
+import io
 import json
 import os
 import random
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +25,10 @@ from minikafka.common.time import ManualTime
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.tools import tool_command
+from minikafka.tools.recover import undo
 from minikafka.tools.recover.undo import CHECKPOINTS, KEPT_IN, NOT_OF_A_RUN_HERE, UNDO, take_back
+from minikafka.tools.tool_command import NOT_REPORTED
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
@@ -256,11 +262,101 @@ def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
     for at in some_of(changes, most, seed):
         place = fresh()
-        assert run(place, COMMANDS[command], (at, number)).code == 128 + number, at
-        assert without_undo(place) in (before, expected), at
+        code = run(place, COMMANDS[command], (at, number)).code
+        assert (code, disk_state(place)) in ((128 + number, before), (NOT_REPORTED, expected)), at
         assert run(place, COMMANDS[command]).code == 0
         assert disk_state(place) in (expected, twice), at
         shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("moment", [UNDO, f"topic-0/{UNDO}", KEPT_IN, "the report"])
+def test_a_signal_when_the_change_is_done_is_told_and_leaves_nothing_to_clear_up(
+    tmp_path, log_dir, monkeypatch, command, moment
+):
+    fresh = case(tmp_path, log_dir, "torn")
+    undisturbed, place = fresh(), fresh()
+    rerun(undisturbed, command)
+    let_signals_in, delete = tool_command.let_signals_in, file_ops.delete_if_exists
+
+    def interrupt_report():
+        let_signals_in()
+        if moment == "the report":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def interrupt_clean_up(path):
+        if path == place / moment:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return delete(path)
+
+    monkeypatch.setattr(tool_command, "let_signals_in", interrupt_report)
+    monkeypatch.setattr(file_ops, "delete_if_exists", interrupt_clean_up)
+    result = rerun(place, command)
+    told = f"what was to be done in {told_of(place, command)} is done, and stays; its report was stopped: SIGTERM"
+    assert (result.exit_code, result.stdout, result.stderr) == (NOT_REPORTED, "", f"Warning: {told}\n")
+    assert disk_state(place) == disk_state(undisturbed)
+
+
+def told_of(place: Path, command: str) -> Path:
+    """The directory that the command was given."""
+    return place if command == "recover the log directory" else place / "topic-0"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_signal_while_a_run_that_failed_is_undone_does_not_stop_that(tmp_path, log_dir, monkeypatch, command):
+    place = case(tmp_path, log_dir, "clean")()
+    before = disk_state(place)
+    close, put_back = Log.close, undo._put_back
+
+    def fail(log):
+        close(log)
+        if log.dir.parent == place:
+            raise OSError(errno.EIO, "Input/output error", str(log.dir))
+
+    def interrupt(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        put_back(*arguments, **options)
+
+    monkeypatch.setattr(Log, "close", fail)
+    monkeypatch.setattr(undo, "_put_back", interrupt)
+    assert rerun(place, command).exit_code == 1
+    assert disk_state(place) == before
+
+
+class Output(io.StringIO):
+    """Raises an error when something is printed."""
+
+    def __init__(self, error: OSError):
+        super().__init__()
+        self._error = error
+
+    def flush(self):
+        if self.getvalue():
+            self.truncate(0)
+            raise self._error
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_report_that_cannot_be_printed_says_that_all_is_done(tmp_path, log_dir, command, as_json):
+    fresh = case(tmp_path, log_dir, "torn")
+    undisturbed, place = fresh(), fresh()
+    rerun(undisturbed, command)
+    full = OSError(errno.ENOSPC, "No space left on device", "standard output")
+    left = BrokenPipeError(errno.EPIPE, "Broken pipe", "standard output")
+    words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
+    words += ["--json"] if as_json else []
+    with redirect_stdout(Output(full)), redirect_stderr(io.StringIO()) as stderr, pytest.raises(SystemExit) as ended:
+        main(words)
+    assert (ended.value.code, stderr.getvalue()) == (
+        NOT_REPORTED,
+        f"Warning: what was to be done in {told_of(place, command)} is done, and stays; its report was stopped: "
+        "IOException: No space left on device: standard output\n",
+    )
+    assert disk_state(place) == disk_state(undisturbed)
+    with redirect_stdout(Output(left)), redirect_stderr(io.StringIO()) as stderr, pytest.raises(SystemExit) as ended:
+        main(words)
+    assert (ended.value.code, stderr.getvalue()) == (0, "")
 
 
 @pytest.mark.slow

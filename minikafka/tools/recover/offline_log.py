@@ -24,7 +24,6 @@ from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.partition_files import require_regular
-from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
@@ -149,9 +148,9 @@ def made_ready(
 
     `staying`: the names of the segments that the block leaves, None where it only loads. `noted`: the offsets that it
     notes of the partition, by the names of the checkpoints.
-    The block is ended in order by signals; if it fails, the directory is as it was before (`undoable`). It is `taken`.
+    If the block fails, the directory is as it was before (`undoable`). It is `taken`.
     """
-    with ended_by_signals(), ExitStack() as until_the_end:
+    with ExitStack() as until_the_end:
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)

@@ -37,7 +37,6 @@ from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
-from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import describe, naming
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
@@ -138,7 +137,7 @@ def recover_log_dir(
     KafkaException for a directory in use or one without a partition's name, IllegalStateException for two logs of a
     partition.
     """
-    with ended_by_signals(), ExitStack() as until_the_end:
+    with ExitStack() as until_the_end:
         if not dry_run:
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself

@@ -50,6 +50,7 @@ from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX, S
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import FOLLOW_LINKS, has_name_of_a_file, is_loaded, require_regular
+from minikafka.tools.ended_by_signals import let_signals_wait
 from minikafka.tools.failure import describe
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.printable import tell
@@ -90,8 +91,8 @@ def undoable(
 
     `files`: the files of each partition's directory. `expected`: what the block is going to make of it. `takes_mark`:
     the mark of a clean stop is away during the block; otherwise whoever works in the block sees to it. The caller has
-    the log directory for itself. Raises OSError, but for what cannot be removed when all is done: that is told on
-    stderr.
+    the log directory for itself. From the end of the block on signals wait (`let_signals_wait`), for the report. Raises
+    OSError, but for what cannot be removed when all is done: that is told on stderr.
     """
     mark = log_dir / CLEAN_SHUTDOWN_FILE_NAME
     beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)}
@@ -109,7 +110,9 @@ def undoable(
         yield
         if beside[mark.name] is not None and takes_mark:
             _replace(mark, beside[mark.name].encode(_TEXT))
+        let_signals_wait()  # what comes from here on cannot be undone half-way
     except BaseException:
+        let_signals_wait()
         try:
             file_ops.delete_if_exists(mark)  # it would say that the run has ended
             if all(_is_whole(each, partitions[each.name]["files"]) for each in files):
