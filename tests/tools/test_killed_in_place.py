@@ -797,6 +797,24 @@ def test_what_is_put_back_is_not_written_through_a_link(tmp_path, log_dir, name)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", [MARK, *CHECKPOINTS])
+def test_a_link_among_what_a_run_may_replace_beside_partitions_is_refused(tmp_path, log_dir, command, name):
+    """Its place would be taken by a file, and what it leads to would keep what it said."""
+    place = case(tmp_path, log_dir, "clean")()
+    foreign = tmp_path / "foreign"
+    foreign.write_text((place / name).read_text() if (place / name).exists() else "0\n0\n")
+    (place / name).unlink(missing_ok=True)
+    (place / name).symlink_to(foreign)
+    before = disk_state(place)
+    words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
+    for options in ([], ["--follow-links"]):
+        result = CliRunner().invoke(main, [*words, *options], catch_exceptions=False)
+        told = f"IOException: {place / name} is a symbolic link to {foreign}\n"
+        assert (result.exit_code, result.stderr) == (1, told)
+    assert disk_state(place) == before and (place / name).is_symlink()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_kept_is_not_written_through_a_link(tmp_path, log_dir, command):
     place = case(tmp_path, log_dir, "clean")()
     foreign = tmp_path / "foreign"

@@ -148,9 +148,13 @@ def take_back(log_dir: Path, directories: Collection[Path], *, follow_links: boo
 
     What a file here says is not believed as far as to change a file elsewhere: only `follow_links` allows that, as it
     allowed it to the interrupted run. Does nothing where no run was interrupted. Raises OSError; before anything is
-    changed IOException for a file that no run has written, one whose run followed links when this one does not, and a
-    `.minikafka-undo` in one of the `directories` of partitions that is not of a run here.
+    changed IOException for a file that no run has written, one whose run followed links when this one does not, a
+    `.minikafka-undo` in one of the `directories` of partitions that is not of a run here, and a mark of a clean stop or
+    a checkpoint that is a link: this run, too, may have to replace it.
     """
+    for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS):  # replaced as a whole, a link would become a file
+        if os.path.lexists(log_dir / name):
+            require_regular(log_dir / name)
     file = log_dir / UNDO
     left_in = interrupted_in(log_dir)
     _require_kept_by_a_run_here({*directories, *(log_dir / name for name in left_in)}, left_in)
