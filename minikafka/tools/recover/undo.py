@@ -110,7 +110,7 @@ def undoable(
         yield
         if beside[mark.name] is not None and takes_mark:
             _replace(mark, beside[mark.name].encode(_TEXT))
-        let_signals_wait()  # what comes from here on cannot be undone half-way
+        let_signals_wait()  # all is done, and what is kept must not be half removed
     except BaseException:
         let_signals_wait()
         try:
