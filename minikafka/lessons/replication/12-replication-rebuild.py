@@ -6,8 +6,8 @@
 # **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Replication and leader epochs](12-replication.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (for a rung, after your own first try). This notebook has its own kernel, so begin
-# with the first cell. It takes a few seconds: it starts Spark and Apache Kafka, which judge what you write.
+# reveals a little more; `solution()` shows one way (for a rung, after your own first try). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
+# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___
