@@ -2,18 +2,26 @@
 
     python -m tests.spark.ask_the_connector BOOTSTRAP_SERVERS LOG_DIR JARS
 
-The answer has a list for each list of cases, how many tasks a query with `maxRecordsPerPartition` has, and under `ours`
-a few of the cases as the data source answers them through Spark.
+The answer has a list for each list of cases, how many tasks a query with `maxRecordsPerPartition` has, under `ours` a
+few of the cases as the data source answers them through Spark, and under `gone` what a stream of each answers that is
+started again when one of its topics was deleted.
 """
 
 import json
 import logging
 import sys
+import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
 
 from benchmarks.spark_bench_session import session
 from tests.spark.connector_cases import (
     CASES,
+    GONE,
+    READ_ON,
     REFUSED,
     SIX_TASKS,
     STREAMS,
@@ -52,8 +60,34 @@ class Connector:
     def tasks(self, options: dict[str, str]) -> int:
         return self._frame(self._spark.read, Case(options, {})).rdd.getNumPartitions()
 
+    def source(self, case: Case):
+        """A stream's frame."""
+        return self._frame(self._spark.readStream, case)
+
     def _frame(self, reader, case: Case):
         return reader.format("kafka").options(**self._options, **options_of(case)).load()
+
+
+def read_on(source, checkpoint: str, case: Case) -> Answer:
+    """What a stream reads from where its checkpoint is up to what is there now."""
+    read: list = []
+
+    def run() -> list:
+        frame = source(case).select("topic", "partition", "offset")
+        writer = frame.writeStream.foreachBatch(lambda batch, _: read.extend(batch.collect()))
+        writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
+        return read
+
+    return answered(run)
+
+
+def delete_topic(servers: str, log_dir: str, topic: str) -> None:
+    """Returns once the broker has put its partition 0 aside."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    for deleted in admin.delete_topics([topic]).values():
+        deleted.result()
+    while Path(log_dir, f"{topic}-0").exists():
+        time.sleep(0.05)
 
 
 def answered(ask) -> Answer:
@@ -81,6 +115,18 @@ def main(servers: str, log_dir: str, jars: str) -> None:
             "tasks": connector.tasks(SIX_TASKS),
             "ours": list(pool.map(ours, THROUGH_SPARK)),
         }
+
+        def source(case: Case):
+            return spark.readStream.format("minikafka").options(**options_of(case)).load(log_dir)
+
+        with tempfile.TemporaryDirectory() as checkpoints:
+            streams = {"connector": connector.source, "ours": source}
+            told["gone"] = {name: [] for name in streams}
+            for case in READ_ON:
+                for name, of in streams.items():
+                    told["gone"][name].append(read_on(of, f"{checkpoints}/{name}", case))
+                if case is READ_ON[0]:
+                    delete_topic(servers, log_dir, GONE)
     print(json.dumps(told))
 
 

@@ -1,8 +1,8 @@
 """What Spark's Kafka connector and the data source are asked beside each other, and what each of them answers.
 
 The broker has the topics `a` (partition 0 with the offsets 0 to 99, partition 1 with 0 to 49), `b` (0 to 29), `ab.c`
-(0 to 4), `empty`, and `kept`, of which 0 to 19 were deleted and 20 to 59 are left. The record at offset n of a
-partition has the timestamp `START` + n seconds.
+(0 to 4), `empty`, `gone` (0 to 9), `goes-on` (0 to 6), and `kept`, of which 0 to 19 were deleted and 20 to 59 are
+left. The record at offset n of a partition has the timestamp `START` + n seconds.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 START = 1_700_000_000_000
-TOPICS = {"a": (100, 50), "b": (30,), "ab.c": (5,), "empty": (0,), "kept": (60,)}
+TOPICS = {"a": (100, 50), "b": (30,), "ab.c": (5,), "empty": (0,), "kept": (60,), "gone": (10,), "goes-on": (7,)}
 DELETED = 20
 """So many records of `kept`."""
 
@@ -250,6 +250,18 @@ STREAMS = [
     Case({"minOffsetsPerTrigger": "1000", "maxTriggerDelay": "5Min", **_FROM_START}, ALL),
     Case({"minOffsetsPerTrigger": "1000", "maxTriggerDelay": "1.5s", **_FROM_START}, REFUSED),
 ]  # fmt: skip
+
+GONE = "gone"
+_FOLLOWED = {"subscribePattern": "^go", **_FROM_START}
+
+READ_ON = [
+    # One stream, which is started again each time. Topic `GONE` is deleted behind the first one, all of it read.
+    Case(_FOLLOWED, {"goes-on-0": (0, 7), "gone-0": (0, 10)}),
+    Case({"failOnDataLoss": "true", **_FOLLOWED}, REFUSED),
+    Case(_FOLLOWED, REFUSED),
+    Case({"failOnDataLoss": "false", **_FOLLOWED}, {}),
+    Case(_FOLLOWED, {}),
+]
 
 SIX_TASKS = {
     "maxRecordsPerPartition": "30",

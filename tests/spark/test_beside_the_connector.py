@@ -19,6 +19,7 @@ from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.spark.connector_cases import (
     CASES,
     DELETED,
+    READ_ON,
     REFUSED,
     SIX_TASKS,
     START,
@@ -146,6 +147,12 @@ def test_the_data_source_answers_the_same_but_where_it_says_why(log_dir, ask, ca
 
 def test_some_are_asked_through_spark(told):
     assert differences(THROUGH_SPARK, told["ours"], [expected(case) for case in THROUGH_SPARK]) == []
+
+
+def test_streams_tell_of_a_topic_that_is_gone_and_go_on_without_it(told):
+    answers = [case.connector for case in READ_ON]
+    assert differences(READ_ON, told["gone"]["connector"], answers) == []
+    assert differences(READ_ON, told["gone"]["ours"], answers) == []
 
 
 def test_tasks_are_as_many(log_dir, told):

@@ -233,6 +233,45 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
         stream.partitions(start, end)
 
 
+@pytest.mark.parametrize("options", [{}, {"subscribePattern": "d.*"}, {"subscribe": "drawn"}, {"path": "glob"}])
+@pytest.mark.parametrize("left_empty", [False, True])
+def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(growing, caplog, options, left_empty):
+    other = Path(shutil.copytree(growing, growing.with_name("drawn-4")))
+    identify(other, FIRST)
+    options = {name: str(growing.parent / "drawn-*") if text == "glob" else text for name, text in options.items()}
+    _, position = batch(reader(growing, **options), reader(growing, **options).initialOffset())
+    read_to = position["drawn"]["4"]
+    shutil.rmtree(other)
+    if left_empty:  # as it is while a broker makes it anew
+        other.mkdir()
+        identify(other, FIRST)
+    told = f"the partition is gone, which was read to offset {read_to}: some records may have been missed"
+    for stream in (reader(growing, **options), reader(growing, **options)):
+        stream.prepareForTriggerAvailableNow()
+        with pytest.raises(CorruptRecordException) as raised:
+            stream.latestOffset(position, ReadAllAvailable())
+        assert str(raised.value) == f"drawn-4, position 0: OffsetOutOfRangeException: {told}"
+    assert caplog.messages == []
+    going_on = reader(growing, failOnDataLoss="false", **options)
+    assert going_on.latestOffset(position, ReadAllAvailable()) == {"drawn": {"3": position["drawn"]["3"]}}
+    assert caplog.messages == [f"drawn-4: {told}"]
+    new, end = batch(reader(growing, failOnDataLoss="false", **options), position)
+    assert new == [] and end == {"drawn": {"3": position["drawn"]["3"]}}
+    with pytest.raises(CorruptRecordException, match=f"^drawn-4, [^\n]*: {told}$"):
+        reader(growing, **options).partitions(position, end)  # the micro-batch is run again
+    lenient = reader(growing, mode="PERMISSIVE", **options)
+    rows = [
+        row for task in lenient.partitions(position, end) for each in lenient.read(task) for row in each.to_pylist()
+    ]
+    assert [row["_corrupt"]["file"] for row in rows] == ["drawn-4"]
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(growing, other)
+    identify(other, SECOND)
+    _, start = batch(reader(growing, **options), end)
+    assert start["drawn"]["4"] == 0
+    assert len(batch(reader(growing, **options), start)[0]) > 0
+
+
 FIRST, SECOND = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
 
 
@@ -368,6 +407,31 @@ def test_a_new_leader_truncates_the_log(tmp_path):
         values(reader(directory, bounds="log_end"), beyond)
     going_on = reader(directory, bounds="log_end", failOnDataLoss="false")
     assert values(going_on, beyond)[0] == [b"new"] * 3  # as is said of bounds=log_end
+    log.close()
+
+
+def test_a_micro_batch_that_is_run_again_is_none_of_two_histories(tmp_path, caplog):
+    directory = tmp_path / "log-dir" / "led-0"
+    time = ManualTime(NOW)
+    log = Log.create(directory, LogConfig({}), scheduler=ManualScheduler(time), time=time)
+
+    def append(value: bytes, epoch: int, records: int) -> None:
+        for _ in range(records):
+            log.append_as_leader(
+                MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(NOW, None, value)), epoch
+            )
+
+    append(b"old", 0, 10)
+    _, start = batch(reader(directory), reader(directory).initialOffset())
+    append(b"old", 0, 3)
+    read, end = batch(reader(directory), start)
+    assert read == [10, 11, 12] and between(reader(directory), start, end) == read
+    log.truncate_to(11)
+    append(b"new", 1, 5)
+    told = f"{directory}, position 0: .*: offset 12 was read in leader epoch 0 and is now of epoch 1: it was truncated"
+    with pytest.raises(CorruptRecordException, match=f"^{told}$"):
+        reader(directory).partitions(start, end)
+    assert between(reader(directory, failOnDataLoss="false"), start, end) == read
     log.close()
 
 

@@ -3,7 +3,7 @@
 import logging
 import operator
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader
@@ -81,9 +81,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
       truncated"; without, it waits until the log is longer again, and reads on. So it is if the log is longer already
       when the stream looks, and has a larger leader epoch there: what stands in the place of what was read is not
-      read. *A log ends below its high watermark*, as after a loss of power: the query ends, too, "records are lost".
-    - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone". A topic that
-      `subscribe` or `assign` names must be there: without it the query ends, as with the connector.
+      read, unless a micro-batch that was planned before is run again. *A log ends below its high watermark*, as after a
+      loss of power: the query ends, too, "records are lost".
+    - *A partition goes away*: with `failOnDataLoss` the query ends, "the partition is gone", as with the connector,
+      since nobody can say whether all of it was read; without, it warns and forgets the partition, and one that later
+      has its name is a new one. A topic that `subscribe` or `assign` names must be there: without it the query ends.
     - *A path that was given goes away*: the query ends.
     - *A directory is renamed* because a broker moves it to another log directory that is read, too: the stream looks
       again.
@@ -106,7 +108,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         partitions = {name: each for name, each in found.items() if each.segments}
         starts = {name: bounds.first(each) for name, each in partitions.items()}
         ids = {name: _topic_id(each, bounds) for name, each in partitions.items()}
-        self._demand_sound(bounds)
+        self._demand_sound(bounds.damages)
         return _told(starts, ids, {})
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -123,11 +125,13 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Told, limit: ReadLimit) -> Told:
         """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has.
 
-        Raises CorruptRecordException, where a loss ends the query, for a log that ends before `start` or is another
-        topic's.
+        Raises CorruptRecordException, where a loss ends the query, for a log that is gone, ends before `start` or is
+        another topic's.
         """
         before, ids, ends = _offsets(start), _topic_ids(start), dict[TopicPartition, int]()
-        batches, readable = _last_batches(start), self._readable()
+        batches, readable = _last_batches(start), self._readable(frozenset(before))
+        gone = {name: before.pop(name) for name in sorted(before.keys() - readable.keys())}
+        self._demand_sound(_gone(name, read_to) for name, read_to in gone.items())
         for name, (partition, bounds, topic_id) in readable.items():
             if name not in before:
                 before[name] = bounds.start  # noted before it is read: a second run starts there, too
@@ -143,11 +147,16 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {name: max(ends.get(name, first), first) for name, first in before.items()}
         if not isinstance(limit, ReadAllAvailable) and self._waits_for_more(before, ends):
             return start
+        for name, read_to in gone.items():
+            _logger.warning("%s: %s", name, _text(_gone(name, read_to)))
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
         for name, (partition, _, _) in readable.items():
             if name not in batches or ends[name] != before[name]:
                 batches[name] = batch_at(partition.segments, ends[name] - 1)
+        for name in gone:
+            ids.pop(name, None)
+            batches.pop(name, None)
         return _told(ends, ids, batches)
 
     def partitions(self, start: Told, end: Told) -> list[ReadTask]:
@@ -157,9 +166,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         before, ids_before, ids = _offsets(start), _topic_ids(start), _topic_ids(end)
         batches_before, batches = _last_batches(start), _last_batches(end)
+        ends = _offsets(end)
         asked = {
             name: last
-            for name, last in _offsets(end).items()
+            for name, last in ends.items()
             if name in before
             and (before[name], batches_before.get(name)) != (last, batches.get(name) or batches_before.get(name))
             or are_different(ids_before.get(name), ids.get(name))
@@ -167,11 +177,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # The end was below the high watermark when it was chosen, and that does not matter any more.
         bounds = Bounds(self._options._replace(to_log_end=True))
         there = self._found(frozenset(asked))
-        parts: list[Found] = []
+        parts: list[Found] = [[(name, _gone(name, before[name]))] for name in sorted(before.keys() - ends.keys())]
         for name, last in asked.items():
             partition = there.get(name)
             if partition is None or not partition.segments:
-                parts.append([(name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone"))])
+                parts.append([(name, _gone(name, before[name]))])
                 continue
             is_of_another = _another_topic(
                 partition, ids.get(name), _topic_id(partition, bounds), batches.get(name), last
@@ -181,6 +191,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
             if is_renewed or is_of_another:
                 parts.append([(name, is_renewed or is_of_another)])
+            elif truncated := _truncated(partition, batches.get(name), last):
+                parts.append([(name, truncated)])
             if is_of_another:
                 continue
             readable = bounds.readable(partition)
@@ -190,10 +202,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             wanted = PartitionBounds(max(first, readable.start), min(last, readable.end), readable.aborted, whole=False)
             for part in parts_of(wanted, self._options.max_records_per_partition):
                 parts.append([*byte_ranges(partition, part, self._options.max_bytes_per_task, None)])
-        for each in (each for part in parts for each in part):
-            if not isinstance(each, ByteRange) and self._options.on_damage.fails_at(each[1]):
-                raise each[1].exception_to_raise()
-        self._demand_sound(bounds)
+        self._demand_sound(each[1] for part in parts for each in part if not isinstance(each, ByteRange))
+        self._demand_sound(bounds.damages)
         return tasks_of(parts, self._options)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
@@ -207,7 +217,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _found(self, asked: frozenset[TopicPartition] = frozenset()) -> dict[TopicPartition, DiskPartition]:
         """All partitions.
 
-        While a broker renames a directory, one may be found twice, or one of `asked` not at all: then it looks again.
+        While a broker renames a directory, one may be found twice, or one of `asked` not at all, or without a segment:
+        then it looks again.
         """
         found: dict[TopicPartition, DiskPartition] = {}
         for looks_left in reversed(range(_LOOKS)):
@@ -219,7 +230,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 time.sleep(_PAUSE_S)
                 continue
             found = {each.topic_partition: each for each in partitions}
-            if len(found) == len(partitions) and asked <= found.keys():
+            if len(found) == len(partitions) and all(name in found and found[name].segments for name in asked):
                 return found
             if looks_left:
                 time.sleep(_PAUSE_S)
@@ -245,54 +256,48 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._triggered = now
         return False
 
-    def _readable(self) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds, str | None]]:
+    def _readable(
+        self, asked: frozenset[TopicPartition] = frozenset()
+    ) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds, str | None]]:
         """The partitions that have a segment, what can be read of each, which is nothing until the broker notes its
-        high watermark, and the topic's id if there is one.
+        high watermark, and the topic's id if there is one. `asked` as for `_found`.
         """
         bounds, readable = Bounds(self._options), {}
-        for name, partition in self._found().items():
+        for name, partition in self._found(asked).items():
             if partition.segments:
                 of_it = bounds.readable(partition)
                 bounds.damages += [] if of_it.unstable is None else [of_it.unstable]
                 is_new = bounds.awaits_high_watermark(partition)
                 of_it = of_it._replace(end=of_it.start) if is_new else of_it
                 readable[name] = partition, of_it, _topic_id(partition, bounds)
-        self._demand_sound(bounds)
+        self._demand_sound(bounds.damages)
         return readable
 
     def _end(self, name: TopicPartition, bounds: PartitionBounds) -> int:
         return bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
 
-    def _demand_sound(self, bounds: Bounds) -> None:
-        for damage in bounds.damages:
+    def _demand_sound(self, damages: Iterable[Damage]) -> None:
+        for damage in damages:
             if self._options.on_damage.fails_at(damage):
                 raise damage.exception_to_raise()
 
     def _demand_not_truncated(
         self, partition: DiskPartition, bounds: PartitionBounds, read_to: int, last_batch: LastBatch | None
     ) -> None:
-        if bounds.lost is not None and self._options.on_damage.fails_at(bounds.lost):
-            raise bounds.lost.exception_to_raise()
+        self._demand_sound([] if bounds.lost is None else [bounds.lost])
         if not self._options.on_damage.fails_on_loss:
             return
-        gone, there = None, batch_at(partition.segments, read_to - 1)
-        if last_batch is not None and there is not None and there.leader_epoch > last_batch.leader_epoch:
-            gone = (
-                f"offset {read_to - 1} was read in leader epoch {last_batch.leader_epoch} and is now of epoch "
-                f"{there.leader_epoch}: it was truncated"
-            )
-        elif bounds.end < read_to:
+        truncated = _truncated(partition, last_batch, read_to)
+        if truncated is None and bounds.end < read_to:
             log_end = log_end_of(partition.segments[-1])
             if log_end is not None and log_end < read_to:
-                gone = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
-        if gone is not None:
-            raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
+                told = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
+                truncated = Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
+        self._demand_sound([] if truncated is None else [truncated])
 
     def _tell_of_another_topic(self, damage: Damage) -> None:
-        if self._options.on_damage.fails_at(damage):
-            raise damage.exception_to_raise()
-        told = damage.exception.partition(": ")[2]
-        _logger.warning("%s: %s; the stream goes on at its start", damage.file, told)
+        self._demand_sound([damage])
+        _logger.warning("%s: %s; the stream goes on at its start", damage.file, _text(damage))
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
@@ -321,6 +326,29 @@ def _another_topic(
         told = f"its topic was replaced: offset {read_to - 1} lies in another batch than the one that was read"
         return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
     return None
+
+
+def _truncated(partition: DiskPartition, last_batch: LastBatch | None, read_to: int) -> Damage | None:
+    """That a later leader's records stand where `last_batch` was, the last one below `read_to`; None if they do not."""
+    there = batch_at(partition.segments, read_to - 1)
+    if last_batch is None or there is None or there.leader_epoch <= last_batch.leader_epoch:
+        return None
+    told = (
+        f"offset {read_to - 1} was read in leader epoch {last_batch.leader_epoch} and is now of epoch "
+        f"{there.leader_epoch}: it was truncated"
+    )
+    return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
+
+
+def _gone(name: TopicPartition, read_to: int) -> Damage:
+    """That there is no such partition any more, of which the stream has read what is below offset `read_to`."""
+    told = f"the partition is gone, which was read to offset {read_to}: some records may have been missed"
+    return Damage(str(name), 0, f"OffsetOutOfRangeException: {told}")
+
+
+def _text(damage: Damage) -> str:
+    """What is wrong, without the name of Kafka's exception."""
+    return damage.exception.partition(": ")[2]
 
 
 def _topic_id(partition: DiskPartition, bounds: Bounds) -> str | None:
