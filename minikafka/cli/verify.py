@@ -19,7 +19,7 @@ from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
-from minikafka.tools.verify.findings import Finding
+from minikafka.tools.verify.findings import Finding, Note
 from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
@@ -32,12 +32,14 @@ from minikafka.tools.verify.partition_verifier import PartitionVerifier
 def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links: bool, as_json: bool) -> None:
     """Check partition directories, or whole log directories, without changing a byte.
 
-    With --config cleanup.policy=delete, offsets that are missing between batches are findings, too.
+    Offsets in no batch are a finding where cleanup.policy is delete, by --config or the metadata log in the directory;
+    normal where it is compact; and a note where it is not known.
 
-    Exit code: 0 when all is sound, 1 with findings, 2 when something could not be read.
+    Exit code: 0 when all is sound, also with notes, 1 with findings, 2 when something could not be read.
     """
     config = config_of(configs)
     findings: list[Finding] = []
+    notes: list[Note] = []
     unread: list[str] = []
     partitions: list[Path] = []
     given: list[Path] = []  # one by one, not found in a log directory
@@ -63,6 +65,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                     next_start,
                     report=findings.append,
                     unread=unread.append,
+                    note=notes.append,
                     advance=advance,
                     noted=log_dirs[log_dir].noted_of(partition),
                     follow_links=follow_links,
@@ -71,7 +74,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                 unread.append(f"{partition}: {describe(error)}")
     exit_code = 2 if unread else 1 if findings else 0
     try:
-        _print(partitions, findings, unread, as_json)
+        _print(partitions, findings, notes, unread, as_json)
         sys.stdout.flush()
     except BrokenPipeError:
         pass  # whoever reads has enough; the exit code stays true
@@ -87,15 +90,21 @@ def _log_bytes(partition: Path) -> int:
         return 0
 
 
-def _print(partitions: list[Path], findings: list[Finding], unread: list[str], as_json: bool) -> None:
+def _print(
+    partitions: list[Path], findings: list[Finding], notes: list[Note], unread: list[str], as_json: bool
+) -> None:
     if as_json:
         told = [{**f._asdict(), "file": str(f.file), "fate": f.fate.value} for f in findings]
-        click.echo(json.dumps({"partitions": list(map(str, partitions)), "findings": told, "unread": unread}))
+        noted = [{**note._asdict(), "file": str(note.file)} for note in notes]
+        named = list(map(str, partitions))
+        click.echo(json.dumps({"partitions": named, "findings": told, "notes": noted, "unread": unread}))
         return
     for finding in findings:
         position = "" if finding.position is None else f":{finding.position}"
         offset = "" if finding.offset is None else f" (offset {finding.offset})"
         tell(f"{finding.file}{position}: {finding.what}{offset}; at the next start: {finding.next_start}")
+    for note in notes:
+        tell(f"{note.file}: note: {note.what}")
     for line in unread:
         tell(line, err=True)
     if not findings and not unread:

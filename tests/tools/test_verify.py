@@ -30,6 +30,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.tools.noted_topics import note_topics
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 
@@ -692,9 +693,76 @@ def test_offsets_are_missing_where_the_topic_is_said_to_delete_only(of_four_batc
     lose, segment, position, offset, told = GAPS[gap]
     assert verify(of_four_batches, "--config", "cleanup.policy=delete", code=0) == []
     lose(of_four_batches)
-    for policy in ([], ["--config", "cleanup.policy=compact"], ["--config", "cleanup.policy=compact,delete"]):
-        assert verify(of_four_batches, *policy, code=0) == []
+    for policy in ("compact", "compact,delete"):
+        assert notes(of_four_batches, "--config", f"cleanup.policy={policy}") == []
     (finding,) = verify(of_four_batches, "--config", "cleanup.policy=delete", code=1)
     assert finding["file"] == str(of_four_batches / f"{segment:020}.log")
     assert (finding["position"], finding["offset"], finding["fate"]) == (position, offset, "stays")
     assert finding["what"] == f"{told} are missing before it, and cleanup.policy=delete leaves no gaps"
+
+
+def notes(*arguments: Path | str) -> list[dict]:
+    """The notes about directories in which nothing else is found."""
+    result = CliRunner().invoke(main, ["verify", "--json", *map(str, arguments)], catch_exceptions=False)
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["findings"], told["unread"]) == (0, [], [])
+    return told["notes"]
+
+
+IN_NO_BATCH = "are in no batch: normal for a compacted topic, a loss for any other"
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_offsets_in_no_batch_are_noted_where_the_policy_is_not_known(of_four_batches, gap):
+    assert notes(of_four_batches) == []
+    lose, _, _, offset, told = GAPS[gap]
+    lose(of_four_batches)
+    (note,) = notes(of_four_batches, "--config", "segment.bytes=2000000")
+    first = int(told.split()[1])
+    assert note == {"file": str(of_four_batches), "offset": first, "what": f"{told} {IN_NO_BATCH}"}
+    text = CliRunner().invoke(main, ["verify", str(of_four_batches)]).output
+    assert text == f"{of_four_batches}: note: {told} {IN_NO_BATCH}\n1 partition sound\n"
+    # Nobody misses what was deleted.
+    (of_four_batches.parent / "log-start-offset-checkpoint").write_text(f"0\n1\nt 0 {offset}\n")
+    assert notes(of_four_batches) == []
+
+
+def test_the_first_batch_of_a_segment_may_be_missing(of_four_batches):
+    """Its time index tells of it, too, so this is not all that is found."""
+    for base_offset in (0, 4):
+        log = of_four_batches / f"{base_offset:020}.log"
+        log.write_bytes(log.read_bytes()[74:])
+    result = CliRunner().invoke(main, ["verify", "--json", str(of_four_batches)])
+    assert [note["what"] for note in json.loads(result.stdout)["notes"]] == [
+        f"offsets 0 to 0 and 1 more range {IN_NO_BATCH}"
+    ]
+    found = [each["what"] for each in verify(of_four_batches, "--config", "cleanup.policy=delete", code=1)]
+    for offset in (0, 4):
+        assert f"offsets {offset} to {offset} are missing before it, and cleanup.policy=delete leaves no gaps" in found
+
+
+def test_before_an_empty_last_segment_offsets_may_be_missing(of_four_batches):
+    with Log.open(of_four_batches, {"internal.segment.bytes": 4 * 74}) as log:
+        log.roll()
+    os.truncate(of_four_batches / f"{8:020}.log", 74)
+    assert [note["what"] for note in notes(of_four_batches)] == [f"offsets 9 to 9 {IN_NO_BATCH}"]
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact", "compact,delete", None])
+def test_the_metadata_log_beside_it_may_name_the_policy(of_four_batches, policy):
+    gone_between(of_four_batches)
+    log_dir = of_four_batches.parent
+    settings = {"retention.ms": "5"} if policy is None else {"cleanup.policy": policy}
+    note_topics(log_dir, {"t": settings, "other": {"cleanup.policy": "delete"}})
+    if policy == "delete":
+        for directory in (log_dir, of_four_batches):
+            (finding,) = verify(directory, code=1)
+            assert finding["what"].startswith("offsets 5 to 6 are missing before it")
+        assert notes(log_dir, "--config", "cleanup.policy=compact") == []
+    else:
+        told = [] if policy else [f"offsets 5 to 6 {IN_NO_BATCH}"]
+        assert [note["what"] for note in notes(log_dir)] == told
+        assert len(verify(of_four_batches, "--config", "cleanup.policy=delete", code=1)) == 1
+    (metadata,) = log_dir.glob("__cluster_metadata-0/*.log")
+    metadata.write_bytes(metadata.read_bytes()[:-1] + b"x")  # it cannot be believed any more
+    assert [note["what"] for note in notes(of_four_batches)] == [f"offsets 5 to 6 {IN_NO_BATCH}"]

@@ -36,7 +36,7 @@ from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import read_bounded
 from minikafka.tools.recover.offline_log import config_of
-from minikafka.tools.verify.findings import BatchFacts, Damage, Finding, NextStart
+from minikafka.tools.verify.findings import NOTE, BatchFacts, Damage, Finding, NextStart, Note
 from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.verify.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
@@ -48,7 +48,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 def verify(pieces: "DataFrame", *, configs: tuple[str, ...] = (), follow_links: bool = False) -> "DataFrame":
-    """A row for each finding, in the order of `minikafka verify`. `pieces` is the data source's table `verify`.
+    """A row for each finding and each note, in the order of `minikafka verify`.
 
     | column | type | meaning |
     |---|---|---|
@@ -56,11 +56,12 @@ def verify(pieces: "DataFrame", *, configs: tuple[str, ...] = (), follow_links: 
     | `position` | bigint | bytes from the file's beginning, null where there is none |
     | `offset` | bigint | null where there is none |
     | `what` | string | what is wrong; of what could not be read, why |
-    | `fate` | string | what Kafka's next start does, by the names of `findings.Fate`; null for what could not be read |
-    | `nextStart` | string | the same in words |
+    | `fate` | string | what Kafka's next start does, by the names of `findings.Fate`, or `note`; null: not read |
+    | `nextStart` | string | the same in words, null for a note |
 
-    `configs`: settings of the topics, as `K=V`. `follow_links`: read files that are symbolic links. Of what could not
-    be read there is no more than the line that `minikafka verify` prints, in `what`.
+    `pieces` is the data source's table `verify`. `configs`: settings of the topics, as `K=V`. `follow_links`: read
+    files that are symbolic links. Of what could not be read there is no more than the line that `minikafka verify`
+    prints, in `what`.
     """
     config_of(configs)  # raises here, not in a worker
     settings = _Settings(configs, follow_links, carried_settings(pieces.schema))
@@ -269,6 +270,7 @@ class _NoteTaker:
 def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
     number, directory, is_partition = (notes.column(name)[0].as_py() for name in ("number", "directory", "partition"))
     findings: list[Finding] = []
+    remarks: list[Note] = []
     unread: list[str] = []
     on_disk = DirectoryOnDisk(directory, settings.storage, is_partition=is_partition)
     allow_many_open_files()
@@ -282,6 +284,7 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
                     noted=log_dir.noted_of(path),
                     report=findings.append,
                     unread=unread.append,
+                    note=remarks.append,
                     scan=_Recital(notes),
                     follow_links=settings.follow_links,
                 ).verify()
@@ -294,6 +297,10 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
     rows = [
         _Row(False, number, place, named(str(file)), position, offset, named(what), fate.value, named(next_start))
         for place, (file, position, offset, what, fate, next_start) in enumerate(findings)
+    ]
+    rows += [
+        _Row(False, number, len(findings) + place, named(str(file)), None, offset, what, NOTE, None)
+        for place, (file, offset, what) in enumerate(remarks)
     ]
     rows += [_Row(True, number, place, None, None, None, named(line), None, None) for place, line in enumerate(unread)]
     return pa.Table.from_batches([batch_of_rows(_Row, rows)])

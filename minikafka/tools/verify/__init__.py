@@ -1,6 +1,6 @@
 """Checks partitions and log directories without changing a byte.
 
 `findings` says what can be wrong. `log_dir_verifier` asks a log directory, `partition_verifier` a partition,
-`segment_verifier` a segment, with `index_walk`, `snapshot_comparison` and `epoch_comparison` beside it; `rehearsal`
-lets the real loader do what the next start will do.
+`segment_verifier` a segment, with `index_walk`, `snapshot_comparison`, `epoch_comparison` and `offset_gaps` beside it;
+`rehearsal` lets the real loader do what the next start will do.
 """

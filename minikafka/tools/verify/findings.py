@@ -9,6 +9,9 @@ from typing import NamedTuple
 from minikafka.log.log_config import LogConfig
 from minikafka.record.format.control_record import ControlRecordType
 
+NOTE = "note"
+"""What stands in the place of a fate where notes and findings are in one table."""
+
 
 class Fate(enum.Enum):
     """What Kafka's next start does; the words in a finding's `next_start` give the details."""
@@ -49,6 +52,17 @@ class Finding(NamedTuple):
     next_start: str
 
 
+class Note(NamedTuple):
+    """Something of a partition that may be as Kafka leaves it, or not, which its files alone do not tell.
+
+    `file`: the partition's directory; `offset`: where it begins.
+    """
+
+    file: Path
+    offset: int
+    what: str
+
+
 class Damage(NamedTuple):
     """A finding whose fate is not known yet.
 
@@ -77,13 +91,18 @@ class NextStart(NamedTuple):
     config: LogConfig
     now_ms: int
 
+    @property
+    def knows_policy(self) -> bool:
+        """Whether the topic's cleanup policy was told, which no file of a partition says."""
+        return "cleanup.policy" in self.config.props
+
     def gap(self, due: int, offset: int) -> str | None:
         """What is wrong where a batch or segment begins with `offset`, and `due` was the next one; None for nothing.
 
-        A leader that deletes only gives offsets without gaps, and a follower keeps them. Compaction leaves gaps, and
-        files do not say which policy their topic has: so it must be told.
+        A leader that deletes only gives offsets without gaps, and a follower keeps them. Compaction leaves gaps, so
+        the policy must be told.
         """
-        if offset <= due or "cleanup.policy" not in self.config.props or self.config.compact:
+        if offset <= due or not self.knows_policy or self.config.compact:
             return None
         return f"offsets {due} to {offset - 1} are missing before it, and cleanup.policy=delete leaves no gaps"
 

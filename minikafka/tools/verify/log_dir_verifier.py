@@ -3,7 +3,8 @@
 import os
 import resource
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
@@ -17,7 +18,8 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
-from minikafka.tools.failure import describe
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.interrupted_work import InterruptedWork, interrupted_work, is_mark
 from minikafka.tools.log_dir_entries import (
     PUT_ASIDE,
@@ -31,6 +33,7 @@ from minikafka.tools.log_dir_entries import (
     second_directory,
 )
 from minikafka.tools.read_bounded import require_bounded
+from minikafka.tools.recover.cluster_settings import read_cluster_settings
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
@@ -151,13 +154,15 @@ def _read_meta_properties(file: Path) -> None:
 class LogDir:
     """What the files of a log directory say about its partitions: how Kafka will load them.
 
-    Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka.
+    Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka. A metadata log
+    that cannot be read says nothing about topics; what is wrong with it is found when it is verified itself.
     """
 
     def __init__(self, directory: Path):
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
+        self._topic_settings = _topic_settings(directory / METADATA_DIRECTORY)
         self._noted = {
             RECOVERY_POINT_CHECKPOINT_FILE: self._recovery_points,
             HIGH_WATERMARK_CHECKPOINT_FILE: checkpointed_offsets(directory / HIGH_WATERMARK_CHECKPOINT_FILE),
@@ -176,8 +181,15 @@ class LogDir:
         return {name: offsets[of] for name, offsets in self._noted.items() if of in offsets}
 
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
-        """How Kafka will load the partition; `config` has the settings of its topic."""
+        """How Kafka will load the partition; `config` has the settings of its topic that were given.
+
+        Below them count those in the metadata log of the log directory, if it names the topic's cleanup policy. A topic
+        without one has its broker's, which stands in no file of the directory.
+        """
         topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
+        settings = self._topic_settings.get(topic_partition.topic, {})
+        if "cleanup.policy" in settings:
+            config = LogConfig.from_props(settings, config.props)
         return NextStart(
             self._clean,
             self._recovery_points.get(topic_partition, 0),
@@ -185,6 +197,22 @@ class LogDir:
             config,
             time.time_ns() // 1_000_000,
         )
+
+
+def _topic_settings(metadata: Path) -> Mapping[str, Mapping[str, str]]:
+    """The settings of topics in a metadata log's directory; none where there is no such log, or it is damaged."""
+    try:
+        with os.scandir(metadata) as entries:
+            files = frozenset((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in entries)
+        return _topic_settings_in(metadata, files)
+    except TOLD:
+        return {}
+
+
+@lru_cache(maxsize=8)
+def _topic_settings_in(metadata: Path, files: frozenset[tuple[str, int, int]]) -> Mapping[str, Mapping[str, str]]:
+    """The same of a log with these `files` (name, bytes, ns), read once for all of its partitions."""
+    return read_cluster_settings(metadata).topics
 
 
 def allow_many_open_files() -> None:

@@ -33,7 +33,8 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
-from minikafka.tools.verify.findings import BatchFacts, Damage, Fate, Finding, NextStart
+from minikafka.tools.verify.findings import BatchFacts, Damage, Fate, Finding, NextStart, Note
+from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
 from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
@@ -67,15 +68,15 @@ class PartitionVerifier:
     - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
       first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away. Offsets may
-      have been, too, unless the topic's settings are given and say `cleanup.policy=delete`.
+      have been, too, unless the topic's settings say `cleanup.policy=delete`; where nobody knows, there is a note.
     - A directory that waits for its deletion is not closed properly and no longer has epochs.
     - What Kafka's next start will do is not predicted by rules: a rehearsal shows it. Whatever the rehearsal changes in
       a segment is reported, even if nothing else is wrong with the segment.
 
     `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is still checked, but
-    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files. `noted`: what the checkpoints
-    beside the directory say of it, see `LogDir.noted_of`. `scan` takes the place of `verify_segment`, for segments that
-    were read elsewhere.
+    no fate is predicted then), `note(note)` for what may be sound, `advance(bytes)` for the bytes read of the `.log`
+    files. `noted`: what the checkpoints beside the directory say of it, see `LogDir.noted_of`. `scan` takes the place
+    of `verify_segment`, for segments that were read elsewhere.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class PartitionVerifier:
         *,
         report: Callable[[Finding], None],
         unread: Callable[[str], None],
+        note: Callable[[Note], None] = lambda note: None,
         advance: Callable[[int], None] = lambda size: None,
         noted: Mapping[str, int] = MappingProxyType({}),
         scan: SegmentScan = verify_segment,
@@ -95,6 +97,7 @@ class PartitionVerifier:
         self._next_start = next_start
         self._report = report
         self._unread = unread
+        self._note = note
         self._advance = advance
         self._noted = noted
         self._scan = scan
@@ -139,10 +142,13 @@ class PartitionVerifier:
     def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
         """The log end offset, as far as batches can be read."""
         expected_offset = base_offsets[0] if base_offsets else 0
+        self._gaps = OffsetGaps(max(expected_offset, self._next_start.log_start_offset))
         is_sound = True
         for base, next_base in pairwise([*base_offsets, None]):
             if is_sound and (gap := self._next_start.gap(expected_offset, base)):
                 self._found(Damage(log_file(self._directory, base), None, base, gap))
+            if not is_sound:  # what is wrong with the segment before is told
+                self._gaps.pass_untold(base)
             found_before = len(self._damages)
             segment = SegmentToVerify(self._directory, base, next_base, max(expected_offset, base))
             listeners = self._found, self._meet, self._advance
@@ -152,6 +158,9 @@ class PartitionVerifier:
             is_sound = scanned is not None and len(self._damages) == found_before
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
+            self._gaps.pass_batch(base_offsets[-1], base_offsets[-1])  # it may be empty
+            if not self._next_start.knows_policy and (note := self._gaps.note_of(self._directory)):
+                self._note(note)
             start = {LOG_START_OFFSET_CHECKPOINT_FILE: self._next_start.log_start_offset}
             for what in beyond_the_end(start, expected_offset).values():
                 self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
@@ -160,6 +169,7 @@ class PartitionVerifier:
         return expected_offset
 
     def _meet(self, batch: BatchFacts) -> None:
+        self._gaps.pass_batch(batch.base_offset, batch.last_offset + 1)
         self._snapshots.pass_batch(batch)
         self._epochs.pass_batch(batch)
 

@@ -244,7 +244,7 @@ class SegmentVerifier:
             self._find(what, facts.base_offset, ", until the segment is recovered", out_of_range)
         elif facts.base_offset < expected_offset:
             self._find(f"offset {expected_offset} or above was due", facts.base_offset)
-        elif self._end and (gap := self._next_start.gap(expected_offset, facts.base_offset)):
+        elif gap := self._next_start.gap(expected_offset, facts.base_offset):
             self._find(gap, facts.base_offset)
         if not self._is_last and last >= self._next_base_offset:
             what = f"the batch reaches into the next segment, which begins at {self._next_base_offset}"

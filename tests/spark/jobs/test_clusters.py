@@ -94,9 +94,11 @@ def test_the_command(urls, log_dirs, python, tmp_path):
         where = ["--out", file, "--master", master, *settings]
     done = run([*COMMAND, "verify", log_dirs[0], *where], python, tmp_path)
     printed, stored = done.stdout, file.read_text() if file else ""
-    told = json.loads(CliRunner().invoke(main, ["verify", "--json", str(log_dirs[0])]).stdout)["findings"]
-    expected = [{("nextStart" if name == "next_start" else name): each[name] for name in each} for each in told]
-    assert (done.returncode, list(map(json.loads, (stored or printed).splitlines()))) == (1, expected)
+    told = json.loads(CliRunner().invoke(main, ["verify", "--json", str(log_dirs[0])]).stdout)
+    expected = [{("nextStart" if k == "next_start" else k): v for k, v in each.items()} for each in told["findings"]]
+    expected += [{**note, "position": None, "fate": "note", "nextStart": None} for note in told["notes"]]
+    rows = sorted(map(json.loads, (stored or printed).splitlines()), key=lambda row: row["fate"] == "note")
+    assert (done.returncode, rows) == (1, expected)
     assert not (stored and printed)
     # A cluster that is still busy with the session before is told of in a line; nothing else is.
     assert [

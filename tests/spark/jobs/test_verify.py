@@ -12,27 +12,35 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.common.errors import UnknownTopicOrPartitionException
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import table
+from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.verify import _findings, _notes, _Settings, verify
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_settings
 from tests.spark.drawn_log import draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
+from tests.tools.noted_topics import note_topics
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SETTINGS = _Settings((), follow_links=False, storage={})
 
 
 def found_by_the_tool(*directories: Path) -> tuple[list[tuple], list[str]]:
-    """The findings of `minikafka verify`, and the lines about what it could not read."""
+    """The findings and notes of `minikafka verify`, and the lines about what it could not read."""
     result = CliRunner().invoke(main, ["verify", "--json", *map(str, directories)], catch_exceptions=False)
     told = json.loads(result.stdout)
-    return [tuple(finding.values()) for finding in told["findings"]], told["unread"]
+    notes = [(note["file"], None, note["offset"], note["what"], "note", None) for note in told["notes"]]
+    return [tuple(finding.values()) for finding in told["findings"]] + notes, told["unread"]
 
 
 def found(rows: list[dict]) -> tuple[list[tuple], list[str]]:
     columns = ("file", "position", "offset", "what", "fate", "nextStart")
     findings = [tuple(row[name] for name in columns) for row in rows if row["fate"] is not None]
+    findings.sort(key=lambda finding: finding[4] == "note")  # the tool tells notes behind all findings
     return findings, [row["what"] for row in rows if row["fate"] is None]
 
 
@@ -139,6 +147,38 @@ def test_a_magic_above_the_highest(tmp_path):
     findings, unread = found_by_the_tool(tmp_path / "log")
     assert [finding[3] for finding in findings] == ["the batch has magic 6, above 2"]
     assert found_by_the_job(tmp_path / "log") == (findings, unread)
+
+
+def with_a_gap(log_dir: Path) -> Path:
+    """Two topics that both lack offsets 2 to 3, and of which the metadata log says that `kept` deletes only."""
+    for topic in ("kept", "unknown"):
+        with Log.open(log_dir / f"{topic}-0", {"internal.segment.bytes": 4 * 74}) as log:
+            for number in range(10):
+                record = SimpleRecord(1, None, b"value%d" % number)
+                log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+        segment = log_dir / f"{topic}-0" / f"{0:020}.log"
+        os.truncate(segment, 2 * 74)
+    note_topics(log_dir, {"kept": {"cleanup.policy": "delete"}, "unknown": {}})
+    return log_dir
+
+
+def test_offsets_in_no_batch_are_found_or_noted_as_the_metadata_says(tmp_path):
+    log_dir = with_a_gap(tmp_path)
+    findings, unread = found_by_the_job(log_dir)
+    assert (findings, unread) == found_by_the_tool(log_dir)
+    assert [(Path(file).name, offset, fate) for file, _, offset, _, fate, _ in findings] == [
+        (f"{4:020}.log", 4, "stays"), ("unknown-0", 2, "note"),
+    ]  # fmt: skip
+    assert found_by_the_job(log_dir, maxBytesPerTask="5000") == (findings, unread)
+
+
+def test_notes_are_no_findings():
+    """The exit code is 0, and the notes are in the table."""
+
+    def code(*fates: str | None) -> int:
+        return JOBS["verify"].exit_code(pa.table({"fate": pa.array(fates, pa.string())}))
+
+    assert [code(), code("note"), code("note", "stays"), code("note", None)] == [0, 0, 1, 2]
 
 
 def test_what_is_no_directory(tmp_path):
