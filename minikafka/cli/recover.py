@@ -92,7 +92,7 @@ def recover(
             "a partition's directory", {"--log-start-offset": log_start_offset, "--recovery-point": recovery_point}
         )
         overrides = config_of(configs).props
-        settings = settings_of(directory, broker_config, topic_configs_of(topic_configs), overrides, threads)
+        settings = settings_of(directory, broker_config, topic_configs_of(topic_configs, directory), overrides, threads)
         if not (dry_run or as_json or yes):
             ask(f"Load all of {directory} and change what Kafka would change there?", directory)
         with ended_by_signals():

@@ -1,7 +1,8 @@
 """How the tools report an error: in one line, with the name of Kafka's exception."""
 
+import difflib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,3 +56,9 @@ def _files_of(error: BaseException) -> str:
 def one_line(text: str) -> str:
     """`text` without its line breaks, since even a file's name may contain some."""
     return " ".join(text.splitlines())
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What a message about an unknown name says behind it: the known one that looks most like it; "" if none does."""
+    found = difflib.get_close_matches(name, known, n=1)
+    return f"; the nearest is {found[0]}" if found else ""

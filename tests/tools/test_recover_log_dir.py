@@ -537,5 +537,20 @@ def test_options_that_are_for_the_other_kind(log_dir):
     assert "is for a log directory" in run(log_dir / "orders-1", "--threads", "3", code=2).stderr
     assert refused(log_dir, "--topic-config", "orders=1").startswith("IllegalArgumentException: ")
     assert refused(log_dir, "--topic-config", "orders:flush.ms=x").startswith("ConfigException: ")
+
+
+def test_settings_of_a_topic_that_is_not_there_are_refused(log_dir):
+    for setting in ("flush.ms=5", "flush.ms=x"):
+        told = (
+            f"IllegalArgumentException: --topic-config: there is no topic order in {log_dir}; the nearest is orders\n"
+        )
+        assert refused(log_dir, "--topic-config", f"order:{setting}") == told
+    told = "ConfigException: Invalid value x for configuration retention.ms: Not a number of type LONG\n"
+    assert refused(log_dir, "--topic-config", "orders:retention.ms=x") == told
+    stderr = run(log_dir, "--topic-config", "orders:flush.msg=5").stderr
+    assert stderr == "Warning: Unknown topic config name: flush.msg\n"
+
+
+def test_nobody_is_asked_where_nobody_can_answer(log_dir):
     result = CliRunner().invoke(main, ["recover", str(log_dir)])
     assert result.exit_code == 1 and "--yes" in result.stderr

@@ -1,6 +1,5 @@
 """Which topics and partitions a query reads, asked for as in Spark's Kafka connector."""
 
-import difflib
 import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -9,6 +8,7 @@ from minikafka.common.errors import IllegalArgumentException, UnknownTopicOrPart
 from minikafka.common.topic import is_internal
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.json_option import json_object
+from minikafka.tools.failure import nearest
 
 _STRATEGIES = ("subscribe", "subscribePattern", "assign")
 
@@ -60,9 +60,7 @@ class Subscription(NamedTuple):
         """Raises UnknownTopicOrPartitionException for a topic that is named and is not `there`, in `place`."""
         named = self.topics or {partition.topic for partition in self.assigned or ()}
         for topic in sorted(set(named) - set(there)):
-            nearest = difflib.get_close_matches(topic, there, n=1)
-            told = f"; the nearest is {nearest[0]}" if nearest else ""
-            raise UnknownTopicOrPartitionException(f"There is no topic {topic} in {place}{told}")
+            raise UnknownTopicOrPartitionException(f"There is no topic {topic} in {place}{nearest(topic, there)}")
 
 
 def _assigned(text: str) -> frozenset[TopicPartition]:

@@ -4,7 +4,7 @@ and closes it.
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -39,12 +39,17 @@ def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
     Warns of a name that Kafka does not have, because it changes nothing.
     """
     overrides = dict(map(_setting, settings))
-    for name in overrides:
+    warn_of_unknown_names(overrides)
+    return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
+
+
+def warn_of_unknown_names(settings: Iterable[str]) -> None:
+    """Tell of each name that Kafka does not have, because it changes nothing."""
+    for name in settings:
         try:
             LogConfig.validate_names({name: None})
         except InvalidConfigurationException as unknown:
             tell(f"Warning: {unknown}", err=True)
-    return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
 
 
 def _setting(text: str) -> tuple[str, str]:

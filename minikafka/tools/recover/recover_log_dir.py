@@ -37,7 +37,7 @@ from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
-from minikafka.tools.failure import describe, naming
+from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import (
@@ -52,7 +52,7 @@ from minikafka.tools.recover.before_recovery import (
 )
 from minikafka.tools.recover.cluster_settings import read_cluster_settings
 from minikafka.tools.recover.log_state import state_of
-from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link
+from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, warn_of_unknown_names
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
@@ -397,8 +397,12 @@ def _log_bytes(directory: Path) -> int:
     return sum(file.stat().st_size for file in directory.glob("*.log"))
 
 
-def topic_configs_of(given: tuple[str, ...]) -> dict[str, dict[str, object]]:
-    """Settings given as topic:name=value. Raises IllegalArgumentException."""
+def topic_configs_of(given: tuple[str, ...], log_dir: Path) -> dict[str, dict[str, object]]:
+    """Settings given as topic:name=value; warns of a name that Kafka does not have.
+
+    Raises ConfigException for a value that no topic can have, IllegalArgumentException for what is no setting and for a
+    topic without a partition in the log directory, and what `partition_directories` raises.
+    """
     topics: dict[str, dict[str, object]] = {}
     for text in given:
         topic, colon, setting = text.partition(":")
@@ -406,4 +410,12 @@ def topic_configs_of(given: tuple[str, ...]) -> dict[str, dict[str, object]]:
         if not (topic and colon and equals):
             raise IllegalArgumentException(f"--topic-config takes a setting as topic:name=value, not {text!r}")
         topics.setdefault(topic, {})[name] = value
+    there = {each.topic for _, each in partition_directories(log_dir, stop_at_os_errors=True)} if topics else set()
+    for topic, settings in topics.items():
+        if topic not in there:
+            raise IllegalArgumentException(
+                f"--topic-config: there is no topic {topic} in {log_dir}{nearest(topic, there)}"
+            )
+        warn_of_unknown_names(settings)
+        LogConfig(settings)
     return topics
