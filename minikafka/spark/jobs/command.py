@@ -162,18 +162,24 @@ def _require_options_of(job: Job, source: dict[str, str]) -> None:
 
 
 def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str]) -> None:
-    """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it."""
+    """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it.
+
+    A query reads what is there of the partitions that are assigned; who types a command means each of them.
+    """
+    from minikafka.log.log_dir_name import parse_topic_partition_name
     from minikafka.spark.source.log_segments_on_disk import find_partitions
     from minikafka.spark.source.source_options import SourceOptions
     from minikafka.tools.verify.log_dir_verifier import partitions_of
 
     local = [path for path in paths if "://" not in path]
+    subscription = SourceOptions.of_batch({**source, "path": "."}).subscription if len(local) == len(paths) else None
     if job.has_unread:  # it looks at more than the partitions that can be read
-        for path in local:
-            partitions_of(Path(path), lambda finding: None, lambda line: None)
-        return
-    subscription = SourceOptions.of_batch({**source, "path": "."}).subscription
-    find_partitions(local, subscription if len(local) == len(paths) else None)
+        looked_at = [each for path in local for each in partitions_of(Path(path), lambda _: None, lambda _: None)]
+        there = {parse_topic_partition_name(each) for each in looked_at}
+    else:
+        there = {each.topic_partition for each in find_partitions(local, subscription)}
+    if subscription is not None:
+        subscription.require_assigned(there, ", ".join(local))
 
 
 def _without_unread(answer: "pa.Table") -> "pa.Table":

@@ -62,6 +62,12 @@ class Subscription(NamedTuple):
         for topic in sorted(set(named) - set(there)):
             raise UnknownTopicOrPartitionException(f"There is no topic {topic} in {place}{nearest(topic, there)}")
 
+    def require_assigned(self, there: Collection[TopicPartition], place: str) -> None:
+        """Raises UnknownTopicOrPartitionException for a partition that is assigned and is not `there`, in `place`."""
+        self.require_topics({each.topic for each in there}, place)
+        for partition in sorted((self.assigned or frozenset()) - set(there)):
+            raise UnknownTopicOrPartitionException(f"There is no partition {partition} in {place}")
+
 
 def _assigned(text: str) -> frozenset[TopicPartition]:
     form = '{"topicA": [0, 1], "topicB": [2]}'

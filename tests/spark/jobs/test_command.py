@@ -95,6 +95,11 @@ def test_verify_takes_no_option_that_it_would_ignore(option):
 def test_a_topic_that_is_not_there():
     told = refused("profile", str(GOLDEN), "--option", "subscribe=mixd")
     assert told.startswith("UnknownTopicOrPartitionException: There is no topic mixd") and told.endswith("is mixed")
+    for job, code in (("profile", 1), ("verify", 2)):
+        told = refused(job, str(GOLDEN), "--option", 'assign={"mixed": [0, 7]}', code=code)
+        assert told == f"UnknownTopicOrPartitionException: There is no partition mixed-7 in {GOLDEN}"
+        told = refused(job, str(GOLDEN), "--option", "subscribe=mixd", code=code)
+        assert told.startswith("UnknownTopicOrPartitionException: There is no topic mixd")
 
 
 def test_a_wrong_path_is_no_row_of_verify(tmp_path):
