@@ -22,7 +22,7 @@ AIM = 1_800, 60
 CEILINGS = {
     "04-append": (2_296, 69),
     "06-read": (2_299, 61),
-    "08-crash-and-recovery": (2_298, 60),
+    "08-crash-and-recovery": (2_298, 59),
     "09-storage-layer": (2_300, 70),
     "10-compaction": (2_460, 68),
     "11-produce-path": (2_300, 69),

@@ -217,7 +217,7 @@ print(blind.values())
 #
 # ### The box
 #
-# Each answer to a follower's fetch has room for one batch here, of one partition. Both requests wait:
+# Each answer to a follower's fetch holds one batch here, of one partition. Both requests wait:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
