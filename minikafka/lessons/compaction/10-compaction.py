@@ -567,8 +567,8 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # | an older record of the key | goes |
 # | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after it |
 # | a record of an aborted transaction | goes, newest or not, and hides no other record |
-# | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes |
-# | a producer's last batch without any record left | its header stays until the producer writes again or is forgotten |
+# | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
+# | a producer's last batch without any record left | its header stays until the producer writes again or is forgotten; so does that of the last batch of the cleaned part, for that round |
 # | a record whose key found no room in the offset map | stays as it is until a later turn |
 
 # %% [markdown]

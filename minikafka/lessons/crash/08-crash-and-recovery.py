@@ -102,8 +102,8 @@ print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for f
 #
 # ### What has been flushed
 #
-# By default Kafka does not flush at each append. Three things flush a log and move its recovery point: a **roll**, by a task in the background (`UnifiedLog.roll`); `flush.messages` and
-# `flush.ms`, where set; a clean stop. Six records, a roll after the fourth:
+# By default Kafka does not flush at each append. Three things flush a log and move its recovery point: a **roll**, by a task in the background (`UnifiedLog.roll`); `flush.messages`, where set,
+# and `flush.ms`, where the flusher has a period too (*Storage layer*); a clean stop. Six records, a roll after the fourth:
 
 # %%
 log = fresh_log({"segment.index.bytes": 1200})
@@ -130,7 +130,7 @@ reloaded = load(kill(log), SMALL, recovery_point=4)
 print("killed, with a checkpoint of 4:", reloaded.recovery_point, " the log end:", reloaded.log_end_offset)
 erratum(
     "The checkpoint is the position up to which the log is on disk: the recovery point",
-    "the recovery point is in memory and moves at each flush; the checkpoint is a copy in a file, written once a minute",
+    "the recovery point is in memory and moves at each flush; the checkpoint is a copy in a file, written once a minute by default",
     f"recovery point {log.recovery_point} in memory; a load with a checkpoint of 4 has {reloaded.recovery_point}",
 )
 
@@ -479,7 +479,7 @@ print(found.first_difference)
 # | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so |
 # | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
 # | `.txnindex` | no | after a clean stop, and below the recovery point after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
-# | `leader-epoch-checkpoint` | no | after a clean stop this replica cannot say where an epoch ended |
+# | `leader-epoch-checkpoint` | no | after a clean stop, and below the scanned segments after any, this replica cannot say where an epoch ended |
 # | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
 # | `.log` | no | its records are gone |
 

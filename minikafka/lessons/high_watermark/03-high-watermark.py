@@ -439,7 +439,7 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # |:---|:---|
 # | a follower | below LEO |
 # | a consumer | below HW |
-# | a consumer with `read_committed` | below LSO: that is HW, or less while a transaction is open |
+# | a consumer with `read_committed` | below LSO: that is HW, or less while a transaction is open or its marker is not below HW |
 # | each of them | from the log start on |
 
 # %% [markdown]

@@ -430,7 +430,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # |:---|:---|
 # | follower | LEO 以下 |
 # | 消费者 | HW 以下 |
-# | `read_committed` 消费者 | LSO 以下：等于 HW；有事务尚未结束时可能更小 |
+# | `read_committed` 消费者 | LSO 以下：等于 HW；有事务尚未结束，或其标记还没有低于 HW 时可能更小 |
 # | 以上各方 | 都从日志起始位移开始 |
 
 # %% [markdown]

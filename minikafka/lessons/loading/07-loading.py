@@ -411,7 +411,7 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Which segments are left? `minikafka ls` and `minikafka verify` name them and what a start would do. (Compaction leaves gaps, too: compare with another replica.) The `.deleted` files are no loss. But if no `.cleaned` file is left, a `.swap` may have been the only copy. Then, with the broker down, move the partition's directory away, and let the follower fetch it anew.
+# Which segments are left? `minikafka ls` and `verify` name them and what a start would do. (Compaction leaves gaps, too: compare with another replica.) The `.deleted` files are no loss. But if no `.cleaned` file is left, a `.swap` may have been the only copy. Then, if another replica is whole and leads, move the partition's directory away with this broker down, and let it fetch anew.
 #
 # </details>
 
@@ -431,9 +431,9 @@ print(found.first_difference)
 # | `.deleted` | deletes it |
 # | `.cleaned` | deletes it, and every `.swap` whose offset is at or above that of the lowest `.cleaned` |
 # | another `.swap` | puts it in the place of all segments in its range, and gives it its final name |
-# | `.index` or `.timeindex` without its `.log` | deletes it |
+# | `.index`, `.timeindex` or `.txnindex` without its `.log` | deletes it |
 # | `.snapshot` where no segment begins | deletes it, unless it is the newest and no segment begins above it |
-# | `.snapshot` that is damaged | deletes it; the one before it serves |
+# | `.snapshot`, the newest, that is damaged | deletes it; the one before it serves |
 # | no segment at all | makes an empty one at the checkpointed log start |
 # | a name that it does not know | leaves it alone |
 

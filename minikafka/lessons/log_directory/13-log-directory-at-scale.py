@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk reads, whether a late consumer group is slow or stuck, and whether two copies of a topic are equal.
 #
-# The web site and two tills write to the topic `payments`, in transactions. The bank has their sum. What goes wrong without a reader that knows more than the format of the files? This one reads every segment from its first byte to its last, and adds up all payments.
+# The web site and two tills (cash desks) write to the topic `payments`, in transactions. The bank has their sum. What goes wrong without a reader that knows more than the format of the files? One that knows only the format reads every segment from first byte to last, and adds up all payments.
 
 # %%
 from minikafka.lab import ___, answer, bars_by_name, bars_over_time, diagram, erratum, planted, predict, query_walk, spans_of_time, step_through
@@ -49,10 +49,10 @@ answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{n
 # %% [markdown]
 # ## 2. The picture
 #
-# Now it is too little. **Which records count is not in the records.** It is in the high watermark, in markers, and in indexes and snapshots beside them.
+# 2,556 is too little. **The records do not say which of them count.** The high watermark, transaction markers, and indexes and snapshots beside them say it.
 #
 # - **Row:** a record as a consumer would get it, with Kafka's columns: key, value, topic, partition, offset, timestamp.
-# - **Bounds:** from which offset to which one a query reads a partition. The end is the high watermark that the broker has written to disk; for `read_committed` it is the last stable offset.
+# - **Bounds:** the offsets between which a query reads a partition. The end is the high watermark that the broker has written to disk; for `read_committed` it is the last stable offset.
 # - **Byte range:** whole batches of one segment, from one position in its file to another. **Task:** some byte ranges, read by one worker.
 # - **Pruned:** left out of the plan, because no row that the query asks for can be there.
 # - **Table:** what the source reads besides records: `batches`, `segments`, `index`, `transactions` (aborted ones), `producers` (from snapshots), `checkpoints`, `groups` (offsets that consumer groups have committed).
@@ -73,8 +73,8 @@ answer(spark.sql("""
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. Every offset from the log start to the bound is a row, or a marker, or was removed by compaction.
-# 2. A query ends at the high watermark. A record above it is no row (`bounds=log_end` asks for it).
+# 1. With `read_uncommitted`, every offset within the bounds is a row, a marker, or was removed by compaction.
+# 2. A query ends before the high watermark, at the latest. A record at or above it is no row (`bounds=log_end` asks for it).
 # 3. A row of `read_committed` is a row of `read_uncommitted`, and lies below the first open transaction.
 # 4. Pruning saves work. It never changes an answer.
 # 5. Every batch is read by one task, however many tasks there are.
@@ -219,7 +219,7 @@ predict(
 )
 
 # %% [markdown]
-# The new web site does not compress. In the morning `kafka-log-dirs.sh` said the same sizes of partitions as the table `segments`:
+# From two o'clock on the web site does not compress. In the morning `kafka-log-dirs.sh` said the same sizes of partitions as the table `segments`:
 
 # %%
 import json
@@ -245,7 +245,7 @@ open_ones.createOrReplaceTempView("open_ones")
 answer(open_ones)
 
 # %% [markdown]
-# A broker that is killed writes no snapshot. Then the batches must tell: a transaction is open until its producer's marker comes. The job `transactions` reads their headers. Names of producers are in `__transaction_state`, the topic of the transaction coordinator: the key has the name, and the value begins with two bytes for its version and eight for the id. The second table is from Kafka's `kafka-transactions.sh list` in the morning.
+# A broker that is killed writes no snapshot. Then the batches must tell: a transaction is open until its producer's marker comes. The job `transactions` (not the table) reads the headers of batches. Names of producers are in `__transaction_state`, the topic of the transaction coordinator: the key has the name, and the value begins with two bytes for its version and eight for the id. The second table is from Kafka's `kafka-transactions.sh list` in the morning; in the third, the job's, `committed` and `aborted` count transactions.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import ranges
@@ -261,7 +261,7 @@ print(told("transactions"))
 answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
-# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default. In this night it was raised.) While it is open, no `read_committed` reader gets past its first
+# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default. In this night it was raised.) While that transaction is open, no `read_committed` reader gets to its first
 # offset. Web and `till-1` went on and committed.
 
 # %%
@@ -280,7 +280,7 @@ log.update_high_watermark(log.log_end_offset)
 TransactionLanes(log, "Payments from offset 64 on: producer 5 is till-2").snap("in the morning").play(since=64)
 
 # %% [markdown]
-# Every committed batch behind the last stable offset is hidden, but the files have it. The sum without aborted and open transactions:
+# Every committed batch from the last stable offset on is hidden, but the files have it. The sum without aborted and open transactions:
 
 # %%
 answer(spark.sql(f"""
@@ -291,7 +291,7 @@ answer(spark.sql(f"""
 """))
 
 # %% [markdown]
-# That is the bank's sum. **No consumer can ask this question.**
+# That is the bank's sum. **No consumer can ask for just these records.**
 #
 # ### Who is behind, and by how much time?
 #
@@ -322,7 +322,7 @@ spans_of_time(spark.sql("""
 """), "From the first record that a group has not had to the newest one")
 
 # %% [markdown]
-# `dashboard` has most to read, but its first record is the youngest of the three. `mail` stopped before eleven in the evening. `billing` has read every committed payment that it may: it is not slow, it is stuck, behind `till-2`.
+# `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. `mail` stopped before eleven in the evening. `billing` has read every committed payment that it may: it is not slow, it is stuck, behind `till-2`.
 # `LAG` is what `kafka-consumer-groups.sh` said:
 
 # %%
@@ -342,7 +342,7 @@ erratum(
 # %% [markdown]
 # ### Would compaction pay?
 #
-# `prices` is compacted; the cleaner has not run this night. Eight products get their prices twice an hour, and there are two segments. A round reads all but the active segment, and keeps the newest record of each key.
+# `prices` is compacted; the cleaner has not run this night. Eight products, two of which are dropped with a tombstone during the night, get their prices twice an hour; there are two segments. A round reads all but the active segment, and keeps the newest record of each key.
 
 # %%
 stays = spark.sql("""
@@ -385,7 +385,7 @@ erratum(
 )
 
 # %% [markdown]
-# No rows: equal. (Broker 2's copy cannot tell this of the two orders above its mark.) Now somebody changes one letter on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`. They know the format, and write the right checksum into the batch.
+# The table has no rows: the copies are equal. (Of the two orders above broker 2's mark its copy cannot tell.) Now somebody changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`. Whoever does it knows the format.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import table
@@ -407,11 +407,11 @@ predict(
 answer(spark.sql(DIFFER, one=one, two=spark.read.format("minikafka").load(str(forged)), mark=two.count()))
 
 # %% [markdown]
-# A checksum says that a batch is as it was written. Only the other copy tells whether the leader wrote it.
+# A checksum says that a batch is as when the checksum was computed. Only the other copy tells whether the leader wrote it.
 #
 # ### Damage
 #
-# On a copy of broker 1's disk one bit is flipped in the middle of a segment of `clicks`, a segment of `payments` has lost its last bytes, and an index entry of `orders` is wrong. `mode=PERMISSIVE` makes a row of each damage instead of ending the query; the column `_corrupt` names
+# On a copy of broker 1's disk one bit is flipped in the middle of a segment of `clicks`, a segment of `payments` has lost its last bytes, and an index entry of `orders` is wrong. `mode=PERMISSIVE` makes a row of each damage that the query meets instead of ending it; the column `_corrupt` names
 # file, position and exception. (The table of codecs tells how many clicks a batch has on average.)
 
 # %%
@@ -434,7 +434,7 @@ answer(kept.where("_corrupt IS NOT NULL").selectExpr(
 ).orderBy("topic"))
 
 # %% [markdown]
-# The checksum covers the whole batch, so the whole batch is left out; the batches behind it are sound. A broker is stricter. This is the first finding of `verify` in each segment and index, and what Kafka would do about it after an unclean stop:
+# One checksum covers all records of a batch, so the whole batch is left out; the batches behind it are sound. A broker is stricter. This is the first finding of `verify` in each segment and index, and what Kafka would do about it after an unclean stop:
 
 # %%
 findings = verify(table(spark, "verify", [broken], {}))
@@ -444,7 +444,7 @@ answer(spark.sql("""
 """, findings=findings))
 
 # %% [markdown]
-# Kafka would cut the segment of clicks at the damage, with every sound batch behind it. Only a query *before* that start can still read them. (The wrong index entry harms no query: the source checks in the log what an index says.)
+# Kafka would cut the segment of clicks, the log's last, at the damage, with every sound batch behind it; an older segment is not scanned. Only a query *before* the next start can still read them. (The wrong index entry harms no query: the source checks in the log what an index says.)
 #
 # ### As large as you like
 #
@@ -571,7 +571,7 @@ print(found.first_difference)
 #
 # Whether it is slow or stuck. If the committed offset does not move, compare it with the partition's last stable offset: an open transaction holds the reader there. `kafka-transactions.sh find-hanging`, or
 # `describe-producers` for that partition, shows `CurrentTransactionStartOffset`; on a disk it is the table `producers`. Then whose it is (`kafka-transactions.sh list`), and why it is not ended. The coordinator aborts it after `transaction.timeout.ms`, at most `transaction.max.timeout.ms`, unless
-# that was raised or the coordinator does not know it; then `kafka-transactions.sh abort` does. If the offset moves, the group is slow: the age of its first unread record says by how much.
+# that was raised or the coordinator does not know the transaction; then `kafka-transactions.sh abort` aborts it. If the offset moves, the group is slow: the age of its first unread record says by how much.
 #
 # </details>
 
@@ -582,7 +582,7 @@ print(found.first_difference)
 # - A query ends at the high watermark that the broker has written to disk, with `read_committed` at the last stable offset.
 # - Pruning saves work. It never changes an answer.
 # - `timestamp >= …` prunes and `timestamp < …` does not: files tell how late a segment reaches, not how early.
-# - A checksum says that a batch is as it was written. Only the other copy tells whether the leader wrote it.
+# - A checksum says that a batch is as when the checksum was computed. Only the other copy tells whether the leader wrote it.
 #
 # ![A query of a log directory](../diagrams/log_directory.svg)
 #
@@ -594,7 +594,7 @@ print(found.first_difference)
 # | who is behind? | `groups`, joined with the records |
 # | what does a broker note of its partitions? | `checkpoints` |
 # | what lies above the high watermark? | `bounds=log_end` |
-# | what is damaged? | the job `verify`; `mode=PERMISSIVE` makes a row of each damage |
+# | what is damaged? | the job `verify`; `mode=PERMISSIVE` makes a row of each that a query meets |
 # | are two copies equal? | the records of both, joined by offset below the high watermark of both |
 
 # %% [markdown]

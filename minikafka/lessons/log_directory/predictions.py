@@ -13,7 +13,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "bytes-query-reads": {
         2965: "The offset index leads to a batch at or before offset 100. Bytes before it are not read.",
         2095: "Reading begins there and goes on to the end of the segment: subtract.",
-        1952: "The first entry would do, but the second is nearer, and its batch is also not behind offset 100.",
+        1952: "The first entry would do, but the second is nearer, and its batch, too, begins at or before offset 100.",
     },
     "segments-before-22": {
         1: "Late records may be anywhere: the second segment has six of them.",
@@ -46,7 +46,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         True: "The checksum fits, too. One copy cannot tell that its bytes differ from the leader's.",
     },
     "clicks-missing": {
-        1: "The checksum covers the batch. It does not tell which record is damaged.",
+        1: "One checksum covers all records of the batch. It does not tell which one is damaged.",
         220: "A broker would lose that many: it cuts the segment there. A query goes on with the next batch.",
         430: "The query goes on behind the damage: the batch says how long it is.",
     },

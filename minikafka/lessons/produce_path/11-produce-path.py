@@ -264,7 +264,7 @@ PathWalk(walk).play()
 #
 # ### Three ways out
 #
-# One is a fetch. The second is the timer:
+# One is a mark that rises: by a fetch, or because a slow follower leaves the ISR. The second is the timer:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
@@ -486,10 +486,10 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - `acks` changes when the producer is told, not how a record is stored or replicated.
+# - `acks` changes when the producer is told, not how a record is stored or replicated (below the minimum `all` is refused).
 # - Success with `acks=all` means that the high watermark has reached the required offset. It does not mean that anything was flushed.
 # - Each partition of a request has its own result, and one response tells them all: the slowest partition decides when.
-# - A request that waits is completed by a follower's fetch, by the timer, or because the leader is no longer the leader.
+# - A request that waits is completed when the mark rises (a follower fetches, or leaves the ISR), by the timer, or because the leader leads no more.
 # - `REQUEST_TIMED_OUT` means: the broker does not know yet. No answer takes records out of the log again.
 #
 # ![The way of a request](../diagrams/produce_path.svg)

@@ -325,7 +325,7 @@ follower.maybe_update_high_watermark(quiet.high_watermark)
 seen = [record.offset for record, _ in delivered(follower.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK), 0)]
 erratum(
     "Only the leader serves reads",
-    "since 2.4 a consumer may read from a follower in its own rack (preferred read replica), up to that follower's HW",
+    "since 2.4, where the broker sets replica.selector.class, a consumer may read from a follower in its own rack, up to that follower's HW",
     f"a follower's log, read with HIGH_WATERMARK: offsets {seen}",
 )
 
@@ -515,8 +515,8 @@ print(found.first_difference)
 # <details><summary>One answer</summary>
 #
 # Compare the last stable offset with the high watermark. If it lags, a transaction is open: `kafka-transactions.sh describe-producers` shows whose, and
-# where it began. One stuck producer holds back all records after its own, plain ones too, until `transaction.timeout.ms` aborts
-# its transaction. If the two are equal: is it skipping a long run of aborted records?
+# where it began. One stuck producer holds back all records after its own, plain ones too, until the coordinator aborts
+# its transaction after `transaction.timeout.ms`, if it knows of it. If the two are equal: is it skipping a long run of aborted records?
 #
 # </details>
 

@@ -180,7 +180,7 @@ print("asked for the latest offset at once, broker 1 answered", latest, " and af
 lanes.play()
 
 # %% [markdown]
-# The new leader was never told of a higher mark. Until the mark reaches the offset at which its epoch began, the leader gives no latest offset.
+# The new leader was never told of a higher mark. Until the mark reaches the offset at which its epoch began, the leader gives consumers no latest offset.
 #
 # **A late mark loses nothing committed. It costs time:** one round until a producer is answered, and after a failure consumers wait for a round.
 #
@@ -274,7 +274,7 @@ predict(
 )
 
 # %% [markdown]
-# A follower that has every record is not behind. What counts is how long it was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds without
+# A follower that has every record is not behind. What counts is how long it was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds (by default) without
 # heartbeats it fences the broker, and takes it out of every ISR. Without ELR the last member stays.)
 #
 # **The last one in sync.** Two brokers die, broker 0 last; then broker 0 starts again. Without ELR (level 0) and with it (level 1):
@@ -598,7 +598,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
 # - A high watermark tells what is committed. It does not tell which leader wrote the records: an epoch does.
 # - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
-# - Every member of the ISR holds what was acknowledged with `acks=all`. So a leader elected from the ISR has it. If the ISR is empty, a member of the ELR is elected, cleanly.
+# - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it. If the ISR is empty, a living member of the ELR, where there is one, is elected, cleanly.
 # - An unclean election may lose acknowledged records.
 #
 # ![Fetches, and what the leader answers](../diagrams/replication.svg)

@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, and what a start after a crash costs.
 #
-# A log's files do not say all about it. What goes wrong without a component that writes down the rest? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. Half a minute later the broker is killed.
+# A log's files do not tell everything about it. What goes wrong without a component that writes down the rest? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. Half a minute later the broker is killed.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
@@ -44,7 +44,7 @@ print("without the file of log starts it gets", layer.values("orders-0"))
 
 # %% [markdown]
 # Only a small file beside `orders-0` says where the log begins. Without it the deleted customers are back.
-# **A log's own files do not say where it begins, how much of it is on the device, and whether it was closed. `LogManager` writes this down, and reads it when the broker starts.**
+# **A log's own files do not say where it begins, how much of it is on the device, or whether it was closed. `LogManager` writes this down, and reads it when the broker starts.**
 #
 # (`StorageLayer()` is a broker's `LogManager` with its own log directory and clock; `sleep` is in seconds. A `___` is a blank
 # for you to fill. Spark and Apache Kafka are starting for part 5.)
@@ -85,7 +85,7 @@ erratum(
 # %% [markdown]
 # | name | what it is | who writes it |
 # |:---|:---|:---|
-# | `.lock` | held by the process that uses the directory | the start; any stop deletes it |
+# | `.lock` | held by the process that uses the directory | the start; a stop deletes it, a kill does not |
 # | `.kafka_cleanshutdown` | the marker, with the broker's epoch | a clean stop; the next start deletes it |
 # | `recovery-point-offset-checkpoint` | recovery points | a task, a clean stop, a deletion, a truncation |
 # | `log-start-offset-checkpoint` | log starts | a task, a clean stop, a deletion |
@@ -97,13 +97,13 @@ erratum(
 # | `topic-partition.ID-future` | a log that is moved here from another directory | `get_or_create_log` |
 # | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start |
 #
-# A start passes over other *files*. Another *directory* ends it, even `lost+found` (except that of the cluster's metadata, and `remote-log-index-cache`).
+# A start ignores other *files*. Any other *directory* makes it fail, even `lost+found`; only the cluster's metadata and `remote-log-index-cache` may be there.
 #
 # ## 3. The rules
 #
 # 1. At any time at most one process has a log directory.
 # 2. The marker is there only while nobody has the logs open.
-# 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower the last two, and then the file is written at once.)
+# 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once.)
 # 4. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
 # 5. The name of a directory tells what it is. (A start also asks the cluster's metadata whether a partition is still this broker's. If it is not, the start renames its directory to `-stray`.)
 #
@@ -125,7 +125,7 @@ print("rule 2: down", layer.has_marker())
 # ### The clock runs
 #
 # Three records are acknowledged at second 0. The tasks first run 30 seconds after the start; those that write the checkpoints run every 60 seconds from then on. At second 90, after their
-# run, the log is rolled. A background task then flushes all below the new segment.
+# run, the log is rolled. In the background `flush-log` then flushes all below the new segment.
 
 # %%
 layer = StorageLayer()
@@ -225,7 +225,7 @@ erratum(
 # %% [markdown]
 # | the broker's setting | the topic's | default | what it does |
 # |:---|:---|:---|:---|
-# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes when so many records are not |
+# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes once so many records are unflushed |
 # | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes logs not flushed for so long |
 # | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run | the period of the flusher |
 # | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points (`….start.offset.…`: of log starts) |
@@ -234,7 +234,7 @@ erratum(
 #
 # ### What log.retention.* does
 #
-# Three logs have three records in a rolled segment each, and one after it. `audit` and `state` keep records for 60 seconds, and `state` is compacted as well; `orders` keeps them for a week.
+# Each of three logs has three records in a rolled segment, and one after it. `audit` and `state` keep records for 60 seconds, and `state` is compacted as well; `orders` keeps them for a week.
 
 # %%
 SHORT = {"retention.ms": 60_000}
@@ -289,7 +289,7 @@ erratum(
 
 # %% [markdown]
 # `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, by default five minutes. Their files are renamed to `.deleted`, and deleted after
-# `file.delete.delay.ms`. The active segment of `audit-0` was as old and went, too.
+# `file.delete.delay.ms`. The active segment of `audit-0` was as old: it was rolled and went, too.
 #
 # ### A topic is deleted
 #
@@ -318,7 +318,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# The task `kafka-delete-logs` deletes the renamed directory a minute later: the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
+# `kafka-delete-logs` deletes the renamed directory a minute later, after the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
 
 # %%
 layer.sleep(50)
@@ -336,7 +336,7 @@ predict(
 )
 
 # %% [markdown]
-# The name does not say how long the log has waited, so each start waits the whole minute again.
+# The name does not say how long the log has waited, so each start waits the whole minute again. `kafka-delete-logs` runs next when a log is due.
 #
 # ### The stop and the start
 #
@@ -384,7 +384,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 1 of `load_logs` deletes the marker before any log is opened, so a start that is killed makes the next one unclean. Here that is cheap: the recovery points are the log ends.
+# Step 1 of `load_logs` deletes the marker before any log is opened, so after a start that is killed the next one finds no marker. Here that is cheap: the recovery points are the log ends, so only each log's last segment is read.
 #
 # ### A checkpoint that lies
 #
@@ -410,7 +410,7 @@ for line in ("orders 0 4", "orders 0 0", "orders 0 100", "orders 0 many", "order
 # %%
 predict(
     "segments-recovered-orders-100",
-    "'orders 0 100': how many segments are recovered?",
+    "'orders 0 100': how many segments are recovered (read and checked)?",
     ___,
     lambda: len(told["orders 0 100"][0]),
 )
@@ -429,7 +429,7 @@ for line, (recovered, recovery_point, offline) in told.items():
 
 # %% [markdown]
 # A value that is too low costs time. A value that is too high is lowered to the log end: Kafka then trusts all segments below the last one, even if they were never flushed. If partition or offset is no number, the whole
-# file is ignored. A line without exactly three words counts as a failing disk, after any stop. But the numbers count only after an unclean stop:
+# file is ignored. A line without exactly three words counts, after any stop, as a failing disk: the start still recovers the log, but the directory goes offline. But the numbers count only after an unclean stop:
 
 # %%
 layer = StorageLayer()
@@ -480,11 +480,11 @@ predict(
 
 # %% [markdown]
 # After one error in one file `LogManager` takes the directory and its logs out of use, and the broker goes on with the others. If the directory holds the metadata log (by default the first one does), the broker halts.
-# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was destroyed before. The broker logs it and goes on stopping.
+# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was already destroyed. The broker writes it to its own log and goes on with its stop.
 #
 # ## 5. Three witnesses
 #
-# The same life of a broker by minikafka, by Spark from the lines alone, and by Kafka's own `LogManager`, with the same clock. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
+# minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has only these lines, tell the same life of a broker. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
 # Printed first: the file of recovery points.
 
 # %%
@@ -556,7 +556,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the five tasks, their order and periods, the bytes of all files | directories are loaded by name | moving a log to another directory |
+# | the five tasks and their periods, the bytes of all files | directories are loaded in the order of their names | moving a log to another directory |
 # | the steps of start, stop and deletion | an exception where Kafka halts because no directory is left | stray logs, cordoned directories (see the exercises); changed settings |
 # | what a damaged checkpoint leads to | no remote storage | the cleaner |
 #
@@ -566,7 +566,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 #
 # <details><summary>One answer</summary>
 #
-# Was the stop clean? The broker's log says it for each directory. If not: was the process killed before the stop was done, or an earlier start? Had a directory failed?
+# Was the stop clean? The broker's log says it for each directory. If not: was the process killed before its stop was done, or was an earlier start killed? Had a directory failed?
 # With fresh recovery points one segment per log is read, without the file everything. `num.recovery.threads.per.data.dir` says how many logs at a time.
 #
 # </details>
@@ -575,7 +575,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # ### Card
 #
 # - Acknowledged is not flushed. With the default settings only a roll and a clean stop flush; until then the operating system writes when it likes.
-# - A flush moves the recovery point in memory. A task writes it into the file, once a minute, and flushes nothing.
+# - A flush moves the recovery point in memory. A task writes it into the file, by default once a minute, and flushes nothing.
 # - The marker of a clean stop is there only while nobody has the logs open. A start takes it away before it opens the first log.
 # - A recovery point in the file that is too low costs time. One that is too high may make the start trust what was never flushed.
 # - The name of a directory tells what it is: a log, or one that ends in `-delete`, `-future` or `-stray`.
@@ -584,14 +584,14 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 #
 # | who | flushes, writes or deletes what | when |
 # |:---|:---|:---|
-# | a roll | flushes all below the new segment | at once, in the background |
+# | a roll | has all below the new segment flushed | right after it, in the background |
 # | a clean stop | flushes every log, then writes the marker | at the stop |
 # | an append | flushes the log | once `flush.messages` records are not flushed; by default never |
 # | the flusher | flushes the logs that were not flushed for `flush.ms` | every `log.flush.scheduler.interval.ms`; by default it runs once |
-# | the task of the recovery points | writes them to their file | every 60 s |
-# | the task of the log starts | writes them to their file | every 60 s |
-# | the retention task | renames the files of old segments; they are deleted `file.delete.delay.ms` later | every five minutes |
-# | `kafka-delete-logs` | deletes the directory of a deleted partition | after `log.segment.delete.delay.ms`, a minute; a start lets it wait anew |
+# | the task of the recovery points | writes them to their file | every 60 s by default |
+# | the task of the log starts | writes them to their file | every 60 s by default |
+# | the retention task | renames the files of old segments; they are deleted `file.delete.delay.ms` later | every five minutes by default |
+# | `kafka-delete-logs` | deletes the directory of a deleted partition | after `log.segment.delete.delay.ms`, by default a minute; a start begins the wait again |
 
 # %% [markdown]
 # **Next:** compaction: how a log forgets what is superseded, and nothing else.

@@ -66,7 +66,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         "IOException": "The task got that one. Later callers get another.",
     },
     "markers-in-disks": {
-        (True, True): "disk-b may not be whole.",
+        (True, True): "disk-b has failed, so it gets no marker.",
         (False, False): "Markers are written before the exception.",
     },
     "lying-checkpoint-differs-after": {
