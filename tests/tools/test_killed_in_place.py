@@ -557,9 +557,8 @@ def test_what_a_power_failure_has_damaged_is_not_put_back(tmp_path, log_dir):
     assert not (place / MARK).exists()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+NOT_WRITTEN = {
+    UNDO: [
         b"",
         b"[]",
         b'{"beside": {}, "partitions": []}',
@@ -567,14 +566,19 @@ def test_what_a_power_failure_has_damaged_is_not_put_back(tmp_path, log_dir):
         b'{"beside": {}, "partitions": {}}',
         b'{"beside": {".kafka_cleanshutdown": null}, "partitions": {"../x": {}}}',
     ],
-    ids=len,
+    KEPT_IN: [b"", b"{}", b"[" * 100_000, b'["topic"]', b'["../topic-0"]', b"[1]", b"3"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, texts in NOT_WRITTEN.items() for text in texts], ids=len
 )
-def test_a_file_that_no_run_has_written_is_refused(tmp_path, log_dir, text):
+def test_a_file_that_no_run_has_written_is_refused(tmp_path, log_dir, name, text):
     place = case(tmp_path, log_dir, "clean")()
-    (place / UNDO).write_bytes(text)
+    (place / name).write_bytes(text)
     before = disk_state(place)
     result = rerun(place, "recover")
-    assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / UNDO} is not what")
+    assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / name} is not what")
     assert disk_state(place) == before
 
 
@@ -706,16 +710,6 @@ def test_a_foreign_entry_with_the_name_of_what_a_run_keeps_is_not_deleted(tmp_pa
         assert [line for line in result.stdout.splitlines() if line.startswith(f"{kept}:")] == [
             f"{kept}: {NOT_OF_A_RUN_HERE}; at the next start: it stays"
         ]
-
-
-@pytest.mark.parametrize("text", [b"", b"{}", b"[" * 100_000, b'["topic"]', b'["../topic-0"]', b"[1]", b"3"], ids=len)
-def test_a_list_that_no_run_has_written_is_refused(tmp_path, log_dir, text):
-    place = case(tmp_path, log_dir, "clean")()
-    (place / KEPT_IN).write_bytes(text)
-    before = disk_state(place)
-    result = rerun(place, "recover")
-    assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / KEPT_IN} is not what")
-    assert disk_state(place) == before
 
 
 @pytest.mark.parametrize("command", COMMANDS)
