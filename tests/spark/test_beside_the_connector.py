@@ -91,7 +91,8 @@ def tasks(log_dir: Path, options: dict[str, str]) -> int:
 def fill(broker: KafkaBroker) -> None:
     """Make the topics of `connector_cases`, and wait until the broker has noted where they begin and end."""
     servers = {"bootstrap.servers": broker.bootstrap_servers}
-    admin, producer = AdminClient(servers), Producer(servers)
+    # Idempotent: a batch that the broker refuses at first (no leader yet) must not come behind the next one.
+    admin, producer = AdminClient(servers), Producer(servers | {"enable.idempotence": True})
     for made in admin.create_topics([NewTopic(name, len(counts), 1) for name, counts in TOPICS.items()]).values():
         made.result()
     for topic, counts in TOPICS.items():
