@@ -323,6 +323,24 @@ def test_a_lesson_is_graded_from_both_of_its_notebooks(tmp_path, monkeypatch, ha
     assert run == (functions if isinstance(functions, list) else [])
 
 
+def test_a_lesson_handed_in_whole_counts_for_the_halves_that_it_is_now(tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "answer_key", lambda _lesson: {"how-many": "3", "which-error": "4"})
+    monkeypatch.setattr(grading, "_checked", lambda jobs, _terms: {task: Mark(task, 1) for task in jobs})
+    for half, *of_half in zip(("01a-small", "01b-more"), PREDICTIONS, STUBS, CHECKS):
+        notebook(tmp_path / "course", IMPORTS, of_half[0].format("___"), name=f"{half}.ipynb")
+        notebook(tmp_path / "course", IMPORTS, f"{of_half[1]}\n\n{of_half[2]}", name=f"{half}{REBUILD[8:]}")
+    notebook(tmp_path / "ada", *lesson_with(("3", "4"), SOLUTIONS[:2]))
+    notebook(tmp_path / "eve", *lesson_with(("3", "5"), ()))
+    notebook(tmp_path / "eve", *SOLUTIONS[:2], name=REBUILD)
+    notebook(tmp_path / "eve", PREDICTIONS[1].format("4"), name="01b-more.ipynb")
+    for learner in ("ada", "eve"):
+        marks = grading.grade(tmp_path / learner, lessons(tmp_path / "course"), Terms(1)).marks
+        assert [(mark.task.lesson, mark.points, mark.why) for mark in marks] == [
+            *[("01a-small", 1, "")] * 2,
+            *[("01b-more", 1, "")] * 2,
+        ], learner
+
+
 def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
     notebook(tmp_path / "bob", "3")
     (tmp_path / "ada").mkdir()

@@ -173,6 +173,40 @@ def test_nothing_is_carried_over_from_where_a_link_leads(split_course, table, tm
     assert (table / "03-marks-rebuild.ipynb").read_bytes() == (split_course / "03-marks-rebuild.ipynb").read_bytes()
 
 
+@pytest.fixture
+def halved_course(course, table):
+    """The course after lesson 03 was cut into halves; laid out was the edition before."""
+    write_notebook(course / "03-marks.ipynb", HEAD, "predict('first', 'First?', ___, len)")
+    write_notebook(course / "03-marks-rebuild.ipynb", HEAD, STUB.format("clamp"), STUB.format("increment"))
+    working_copy.lay_out(course, table)
+    for old in course.glob("03-*.ipynb"):
+        old.unlink()
+    for half, task in (("03a-marks", "clamp"), ("03b-growth", "increment")):
+        write_notebook(course / f"{half}.ipynb", HEAD, "1 + 1")
+        write_notebook(course / f"{half}-rebuild.ipynb", HEAD, STUB.format(task))
+    return course
+
+
+HALVES = {f"03{half}{kind}.ipynb" for half in ("a-marks", "b-growth") for kind in ("", "-rebuild")}
+
+
+def test_an_unchanged_lesson_goes_when_the_course_has_its_halves(halved_course, table):
+    assert {path.name for path in working_copy.lay_out(halved_course, table)} == HALVES
+    assert {path.name for path in table.glob("03*")} == HALVES
+    assert working_copy.lay_out(halved_course, table) == []
+
+
+def test_what_was_written_in_a_lesson_stays_and_is_carried_into_its_halves(halved_course, table):
+    for name in ("03-marks.ipynb", "03-marks-rebuild.ipynb"):
+        write_notebook(table / name, HEAD, *(SOLVED.format(task) for task in ("clamp", "increment")))
+    kept = {path.name: path.read_bytes() for path in table.glob("03*")}
+    assert {path.name for path in working_copy.lay_out(halved_course, table)} == HALVES
+    assert kept.items() <= {path.name: path.read_bytes() for path in table.glob("03*")}.items()
+    for half, task in (("03a-marks", "clamp"), ("03b-growth", "increment")):
+        cells = nbformat.read(table / f"{half}-rebuild.ipynb", as_version=4).cells
+        assert [cell.source for cell in cells] == [HEAD, SOLVED.format(task)]
+
+
 def test_a_desk_that_an_earlier_version_laid_follows_the_course(course, table):
     working_copy.lay_out(course, table)
     known = table / working_copy.LAID_OUT

@@ -3,11 +3,14 @@
 This is the one listing of them. Other notebooks that lie in the course's folders, such as solutions, are no lessons.
 """
 
+import re
 from pathlib import Path
 
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.language.chosen import LANGUAGES
 from minikafka.lab.lesson_folders import REBUILD
+
+_HALF = re.compile(r"(\d\d)[a-z]-")
 
 
 def lessons(course: Path = COURSE) -> list[Path]:
@@ -24,6 +27,15 @@ def notebooks_of(lesson: Path) -> list[Path]:
     """The lesson's notebooks: the one to read, and the one to rebuild, where there is one."""
     rebuild = lesson.with_name(rebuild_name(lesson))
     return [lesson, rebuild] if rebuild.exists() else [lesson]
+
+
+def whole_before(lesson: Path) -> Path | None:
+    """The notebook to read of the whole lesson that a half, such as 04a or 04b, was cut from, as learners may still
+    have it: it had the name of the first half without the letter. None for a lesson that is no half.
+    """
+    half = _HALF.match(lesson.name)
+    firsts = (path for path in lessons(lesson.parent) if half and path.name.startswith(f"{half[1]}a-"))
+    return next((first.with_name(first.name.replace("a-", "-", 1)) for first in firsts), None)
 
 
 def notebooks(course: Path = COURSE) -> list[Path]:

@@ -8,8 +8,9 @@ into the file, and the outputs, which are as in the course.
 A lesson is laid out without the outputs below its first open prediction, since they answer it. The course's own
 notebook keeps them, for readers without a kernel.
 
-Exercises and rungs once stood in the lesson's notebook. Where a learner has written functions in such a copy, that copy
-stays, and the notebook to rebuild is laid beside it with these functions in it.
+Exercises and rungs once stood in the lesson's notebook, and some lessons were cut into halves, as 04 into 04a and 04b.
+Where a learner has written in a copy of an earlier edition, that copy stays, and the notebook to rebuild is laid beside
+it with the learner's functions in it. An unchanged copy of a lesson that is two now goes.
 
 A working copy may be from somebody else. Nothing outside of it is written: a link, or anything else that has the name
 of a file of the course and is none, stays as it is, and nothing is laid there. The working copy itself may be a link of
@@ -29,6 +30,7 @@ from typing import Any, NamedTuple
 
 from minikafka.common.draft_file import remove_left_drafts
 from minikafka.common.errors import IOException
+from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name, whole_before
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.blanks import is_blank, is_stub
 from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
@@ -69,8 +71,13 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
                 continue
             laid[name] = _copy(source, target)
         else:
-            laid[name] = _copy(source, target, _written_before(target))
+            laid[name] = _copy(source, target, _written_before(source, target))
         copied.append(target)
+    for name in _cut_into_halves(course).keys() & laid.keys():
+        target = desk / name
+        if _leads_to(target, desk) and not _is_changed(_laid_in(target), laid[name]):
+            target.unlink()
+            del laid[name]
     _write_laid(desk, laid)
     return copied
 
@@ -127,6 +134,9 @@ def lay_out_and_say(desk: Path = DESK) -> None:
     """Bring the working copy up to date, in one line, and sign what was copied."""
     copied = lay_out(desk=desk)
     print(f"{len(copied)} files laid out in {desk.name}/" if copied else f"{desk.name}/ is up to date", flush=True)
+    for name, halves in sorted(_cut_into_halves(COURSE).items()):
+        if os.path.lexists(desk / name):
+            print(f"{name} is in two halves now, {' and '.join(halves)}; yours stays", flush=True)
     trust([path for path in copied if path.suffix == ".ipynb"])
 
 
@@ -241,15 +251,33 @@ def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None
     return _laid(data)
 
 
-def _written_before(target: Path) -> dict[str, str]:
-    """Of a notebook to rebuild, the functions that the learner has written in the copy to read beside it, when these
-    stood there: by name, the source of the cell. {} for any other file.
+def _cut_into_halves(course: Path) -> dict[str, list[str]]:
+    """The names that notebooks of whole lessons had, and of each the names of the halves that the lesson is now."""
+    halves: dict[str, list[str]] = {}
+    for lesson in lessons(course):
+        if whole := whole_before(lesson):
+            for name in (whole.name, rebuild_name(whole), f"{SOLUTIONS}/{rebuild_name(whole)}"):
+                halves.setdefault(name, []).append(lesson.name)
+    return halves
+
+
+def _written_before(source: Path, target: Path) -> dict[str, str]:
+    """Of a notebook to rebuild, the functions that the learner has written in copies of earlier editions: in the
+    notebook to read, and in those of the whole lesson of which it is a half. By name, the source of the cell; {} for
+    any other file.
     """
     if not target.stem.endswith(REBUILD) or target.parent.name == SOLUTIONS:
         return {}
-    to_read = target.with_name(f"{target.stem.removesuffix(REBUILD)}{target.suffix}")
+    lesson = source.with_name(f"{source.stem.removesuffix(REBUILD)}{source.suffix}")
+    whole = whole_before(lesson)
+    earlier = [lesson.name, *([whole.name, rebuild_name(whole)] if whole else [])]
+    return {name: cell for each in earlier for name, cell in _functions_in(target.with_name(each)).items()}
+
+
+def _functions_in(notebook: Path) -> dict[str, str]:
+    """The functions that a learner has written in a notebook: by name, the source of the cell."""
     try:
-        cells = json.loads(read_plain_file(to_read, _MOST_BYTES))["cells"]
+        cells = json.loads(read_plain_file(notebook, _MOST_BYTES))["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}

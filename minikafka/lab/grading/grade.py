@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name
+from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name, whole_before
 from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
@@ -47,6 +47,7 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
     Functions are looked for in the notebook to rebuild, then in the one to read, where they stood in earlier editions.
+    Of a lesson that was cut into halves, what was handed in of the whole one counts for both.
 
     Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
     where the disk has no room.
@@ -56,9 +57,10 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     marks: list[Mark] = []
     for lesson in lessons:
         tasks = tasks_of(lesson)
-        to_read = _handed_in(submission, lesson.name)
+        editions = [lesson, *filter(None, [whole_before(lesson)])]
+        to_read = _handed_in(submission, [edition.name for edition in editions])
         has_rebuild = len(notebooks_of(lesson)) > 1
-        to_rebuild = _handed_in(submission, rebuild_name(lesson)) if has_rebuild else _HandedIn()
+        to_rebuild = _handed_in(submission, map(rebuild_name, editions)) if has_rebuild else _HandedIn()
         if not to_read.answered and not to_rebuild.answered:
             why = " and ".join(filter(None, (to_read.why_not, to_rebuild.why_not)))
             marks += [Mark(task, 0, why) for task in tasks]
@@ -71,17 +73,22 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
 
 @dataclass(frozen=True)
 class _HandedIn:
-    """A notebook as it was handed in, in one language or in several; `why_not`: in words, where it was not."""
+    """A notebook as it was handed in, in languages and editions; `why_not`: in words, where it was not."""
 
     answered: Sequence[Answered] = ()
     why_not: str = ""
 
 
-def _handed_in(submission: Path, name: str) -> _HandedIn:
-    try:
-        return _HandedIn(read_in_every_language(submission, name))
-    except (ValueError, OSError) as unreadable:
-        return _HandedIn(why_not=str(unreadable))
+def _handed_in(submission: Path, names: Iterable[str]) -> _HandedIn:
+    """What was handed in under any of the names; where there is nothing, why there is none of the first name."""
+    found: list[Answered] = []
+    reasons: list[str] = []
+    for name in names:
+        try:
+            found += read_in_every_language(submission, name)
+        except (ValueError, OSError) as unreadable:
+            reasons.append(str(unreadable))
+    return _HandedIn(found) if found else _HandedIn(why_not=reasons[0])
 
 
 def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str) -> list[Mark]:
