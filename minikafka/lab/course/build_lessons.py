@@ -5,7 +5,8 @@ A lesson is written as plain Python with `# %%` cells in its folder of `minikafk
 rungs, the notebook beside it. `.solutions.py` becomes one of the same name in `notebooks/solutions`, and `.zh.py` one
 in `notebooks/zh`, whose first cell chooses that language.
 
-Building runs a text in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text
+Building runs a text in a fresh kernel and stores the outputs, without the state of widgets; what answers an open
+prediction is folded. A test notices when text
 and notebook have drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or
 an exercise was failed: the notebook stays as it was, and the exit code is 1.
 
@@ -21,6 +22,8 @@ from pathlib import Path
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
+from minikafka.lab.exercises.blanks import is_blank
+from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.exercises.task import NOT_YET
 from minikafka.lab.language.chosen import in_every_language
 from minikafka.lab.lesson_folders import lesson_folders, lesson_named
@@ -106,8 +109,19 @@ def build(text: Path) -> Path:
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
         if cell.cell_type == "code":  # what was said while the cell waited has no content left
             cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
+    fold_answers(notebook)
     nbformat.write(notebook, target)
     return target
+
+
+def fold_answers(notebook) -> None:
+    """Fold the outputs of each cell that answers an open prediction: of the cell of code that follows it."""
+    code, asked = (cell for cell in notebook.cells if cell.cell_type == "code"), False
+    for cell in code:
+        asks = any(is_blank(call.answer) for call in predict_calls_in(cell.source))
+        if asked and not asks:
+            cell.metadata["jupyter"] = {"outputs_hidden": True}
+        asked = asks
 
 
 def fault_of(cell) -> str | None:

@@ -326,7 +326,7 @@ def _to_lay(source: Path) -> bytes:
     except (ValueError, LookupError, TypeError, SyntaxError):
         return data
     for cell in code[asks.index(True) :] if True in asks else []:
-        cell["outputs"], cell["execution_count"] = [], None
+        cell["outputs"], cell["execution_count"], cell["metadata"] = [], None, {}
     return _as_notebook(notebook)
 
 

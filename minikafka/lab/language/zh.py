@@ -199,6 +199,7 @@ CATALOGUE = {
     "Frame of {title}": "帧：{title}",
     "{number} of {count}: {words}": "第 {number} 帧，共 {count} 帧：{words}",
     "this frame as text": "这一帧的文字",
+    "What the run shows: it opens when you have answered": "运行的结果：您回答后展开",
     "✓ You said {said}, and so it is.": "✓ 你的预测是 {said}，正是如此。",
     "✗ You said {said}; the run gives {given}. {belief}": "✗ 你的预测是 {said}，运行结果是 {given}。{belief}",
     "Answer": "作答",

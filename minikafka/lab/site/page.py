@@ -168,6 +168,8 @@ class _Maker:
         self._parts: list[str] = []
         self._records: list[dict[str, Any]] = []
         self._sections: list[tuple[Heading, list[str]]] = []
+        self._asked: int | None = None
+        """The record of the question that the next cell of code answers."""
         self._markdown = MarkdownIt("commonmark", {"html": True, "highlight": _code_block}).enable("table")
 
     def page(self, cells: Sequence[Any]) -> Page:
@@ -216,9 +218,13 @@ class _Maker:
         shown = [output for output in cell.outputs if RECORD not in output.get("data", {})]
         if records:
             shown = [output for output in shown if output.output_type != "execute_result"]
-        self._parts += [html for output in shown for html in _output(output)]
-        for record in records:
-            self._parts.append(self._place_for(record))
+        parts = [html for output in shown for html in _output(output)]
+        parts += map(self._place_for, records)
+        if self._asked is not None and parts and not _asks(records):
+            summary = f"<summary>{say('What the run shows: it opens when you have answered')}</summary>"
+            parts = [f'<details class="after" data-after="{self._asked}">{summary}{"".join(parts)}</details>']
+        self._asked = len(self._records) - 1 if _asks(records) else None
+        self._parts += parts
 
     def _place_for(self, record: dict[str, Any]) -> str:
         if record["kind"] == "exercise":
@@ -235,6 +241,10 @@ def _code_block(source: str, name: str, _attributes: str = "") -> str:
         highlight(source, PythonLexer(), HtmlFormatter(nowrap=True, classprefix="py-")) if is_python else escape(source)
     )
     return f'<pre class="code"><code>{code.rstrip()}</code></pre>'
+
+
+def _asks(records: Sequence[dict[str, Any]]) -> bool:
+    return any(record["kind"] == "question" for record in records)
 
 
 def _without_script(record: dict[str, Any]) -> str:

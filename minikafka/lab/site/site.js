@@ -26,8 +26,11 @@
       kept.set(other, value);
       try { localStorage.removeItem(`minikafka ${key}`); } catch { /* nothing is kept */ }
     },
-    count(beginning) {
-      try { return Object.keys(localStorage).filter((key) => key.startsWith(`minikafka ${beginning}`)).length; } catch { return 0; }
+    keys() {
+      const mine = "minikafka ";
+      try {
+        return Object.keys(localStorage).filter((key) => key.startsWith(mine)).map((key) => key.slice(mine.length));
+      } catch { return []; }
     },
   };
 
@@ -89,12 +92,16 @@
   function question(place, record) {
     const key = `${window.MINIKAFKA.page}: ${record.id}`;
     kept.rename(`${window.MINIKAFKA.page}: ${record.question}`, key);  // as earlier pages kept it
+    const [, number] = window.MINIKAFKA.page.match(/^(\d\d)[a-z]-/) ?? [];  // 04a and 04b were once 04
+    const whole = number && kept.keys().find((other) => other.startsWith(`${number}-`) && other.endsWith(`: ${record.id}`));
+    if (whole) kept.rename(whole, key);
     const input = make("input", { type: "text", autocomplete: "off", spellcheck: false });
     const verdict = make("p", { role: "status" });
     const judge = () => {
       const said = input.value.trim();
       if (!said) return;
       kept.set(key, said);
+      for (const folded of document.querySelectorAll(`[data-after="${place.dataset.record}"]`)) folded.open = true;
       const isRight = plain(said) === plain(record.answer);
       const belief = record.beliefs.find(([wrong]) => plain(wrong) === plain(said));
       verdict.className = isRight ? "mk-good" : "mk-bad";
@@ -122,6 +129,7 @@
   }
   const frames = () => document.querySelectorAll("pre, .scroll, [style*=overflow]").forEach(reachable);
   addEventListener("resize", frames);
+  for (const folded of document.querySelectorAll("details.after")) folded.addEventListener("toggle", frames);
 
   // Beside a wide page its contents stand open.
   const contents = document.querySelector(".contents details");
@@ -131,7 +139,7 @@
   for (const line of document.querySelectorAll("[data-lesson]")) {
     const { lesson, questions } = line.dataset;
     if (questions === "0") continue;
-    const done = Math.min(kept.count(`${lesson}: `), Number(questions));
+    const done = Math.min(kept.keys().filter((key) => key.startsWith(`${lesson}: `)).length, Number(questions));
     const words = `${done} of ${questions} predictions made`;
     line.append(make("meter", { min: "0", max: questions, value: String(done), "aria-label": words }), ` ${words}`);
   }

@@ -99,6 +99,7 @@ def test_a_picture_is_shown_as_wide_as_it_was_drawn(visit, width):
 
 def test_the_slider_moves_by_mouse_and_by_keyboard(visit):
     page = visit("98-small")
+    page.get_by_text("What the run shows").click()
     ruler, walk = page.locator(".player").all()
     assert "frame 2 of 2" in ruler.inner_text() and "LEO 0 → 3" in ruler.inner_html()
     ruler.get_by_role("button", name="◀ back").click()
@@ -127,6 +128,18 @@ def test_a_prediction_is_judged_and_kept(visit):
     page.goto(page.url.replace("98-small", "index"))
     page.wait_for_selector("body[data-ready]")
     assert [line.inner_text().strip() for line in page.locator(".done").all()] == ["1 of 1 predictions made", ""]
+
+
+def test_what_answers_a_question_is_folded_until_it_is_answered(visit):
+    page = visit("98-small")
+    [answering] = page.locator("details.after").all()
+    assert "What the run shows" in answering.inner_text() and answering.locator("svg").first.is_hidden()
+    page.get_by_label("The log end after 3 records?").fill("2")
+    page.keyboard.press("Enter")
+    assert answering.locator("svg").first.is_visible()
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert page.locator("details.after svg").first.is_visible(), "the answer was kept"
 
 
 def test_an_answer_that_an_earlier_page_kept_by_the_question_is_kept_by_the_id(visit):
