@@ -1,0 +1,403 @@
+"""The loop of a broker's sockets: one thread that accepts, reads, has requests handled, and sends."""
+
+import contextlib
+import logging
+import os
+import selectors
+import socket
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minikafka.common.errors import IllegalStateException, KafkaException
+from minikafka.common.time import Time
+from minikafka.network.request import Answer, NoBytes
+from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
+from minikafka.network.server.endpoint import Endpoint
+from minikafka.network.server.kafka_channel import InvalidReceiveException, KafkaChannel
+from minikafka.network.server.memory_pool import MemoryPool
+from minikafka.network.server.socket_server_config import SocketServerConfig
+
+logger = logging.getLogger(__name__)
+
+_POLL_TIMEOUT_MS = 300
+_SCRATCH_BYTES = 1 << 16
+_WITHOUT_DESCRIPTORS_MS = 1000
+"""How long nobody is accepted when the process has no file descriptor left."""
+
+Handle = Callable[[bytearray, KafkaChannel, Callable[[Answer], None]], object]
+"""Takes a request's bytes, the connection on which it came, and where its answer goes: called once, now or later, in
+any thread.
+"""
+
+
+@dataclass(eq=False)
+class _Acceptor:
+    """A listener with its open socket. `rests_until_ms`: nobody is accepted before. Kafka: `Acceptor`."""
+
+    endpoint: Endpoint
+    socket: socket.socket
+    is_watched: bool = False
+    rests_until_ms: int = 0
+
+
+class SocketServer:
+    """Takes connections and their requests, and sends the answers.
+
+    - Each connection has one request in work; until its answer has gone out, or there is none to send, nothing more is
+      read of it. So answers come in the order of the requests.
+    - A request whose size is negative or above `socket.request.max.bytes`, and one that `handle` refuses, closes its
+      connection and no other.
+    - All happens in one thread, `handle` too. An answer from another thread wakes the loop.
+
+    Simpler than Kafka: there the acceptors, the processors and the handlers of requests are threads of their own; here
+    they take turns. No TLS, no SASL, no throttling, no metrics. Kafka: `SocketServer`, `Acceptor`, `Processor`.
+    """
+
+    def __init__(self, config: SocketServerConfig, time: Time, handle: Handle):
+        """A server that has opened no port. `handle` is called for each request, see `Handle`."""
+        get = config.get_int
+        self._config = config
+        self._time = time
+        self._handle = handle
+        self._max_request_size = get("socket.request.max.bytes")
+        self._send_buffer_size = get("socket.send.buffer.bytes")
+        self._max_idle_ms = get("connections.max.idle.ms")
+        self.connection_quotas = ConnectionQuotas(config)
+        self._memory_pool = MemoryPool(get("queued.max.request.bytes"))
+        self._acceptors: list[_Acceptor] = []
+        self._channels: OrderedDict[str, KafkaChannel] = OrderedDict()  # the one that was idle longest comes first
+        self._last_active_ms: dict[str, int] = {}
+        self._next_connection_index = 0
+        self._selector = selectors.DefaultSelector()
+        self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        self._ready: deque[KafkaChannel] = deque()  # channels that have read more than their last request
+        self._without_memory: deque[KafkaChannel] = deque()  # channels whose request waits for the pool
+        self._responses: deque[tuple[KafkaChannel, Answer]] = deque()  # from other threads
+        self._waker, self._woken = os.pipe()[::-1]
+        self._thread_id: int | None = None
+        self._thread: threading.Thread | None = None
+        self._should_run = True
+        for end in (self._waker, self._woken):
+            os.set_blocking(end, False)
+        self._selector.register(self._woken, selectors.EVENT_READ, None)
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Where this server listens, with the ports that it has got. Kafka: `SocketServer.boundPort`."""
+        return [acceptor.endpoint for acceptor in self._acceptors]
+
+    @property
+    def channels(self) -> list[KafkaChannel]:
+        """The open connections, the one that was idle longest in front."""
+        return list(self._channels.values())
+
+    def open(self) -> None:
+        """Open the ports: from now on connections wait to be accepted.
+
+        Raises KafkaException for one that cannot be opened; then none is. Kafka: `Acceptor.openServerSocket`.
+        """
+        try:
+            for endpoint in self._config.endpoints:
+                opened = self._open_server_socket(endpoint)
+                port = opened.getsockname()[1]
+                self._acceptors.append(_Acceptor(Endpoint(endpoint.listener_name, endpoint.host, port), opened))
+        except KafkaException:
+            self._close_acceptors()
+            raise
+
+    def start(self) -> None:
+        """Run the loop in a thread of its own. Kafka: `SocketServer.enableRequestProcessing`."""
+        self._thread = threading.Thread(target=self.run, name="kafka-network-thread", daemon=True)
+        self._thread.start()
+
+    def run(self) -> None:
+        """Run the loop in this thread, until `shutdown`. Raises IllegalStateException when it is over already."""
+        if not self._should_run:
+            raise IllegalStateException("Can't enable request processing: SocketServer is stopped.")
+        self._thread_id = threading.get_ident()
+        try:
+            while self._should_run:
+                try:
+                    self._poll()
+                except Exception:  # the other connections go on
+                    logger.exception("Uncaught exception in the loop of the sockets")
+        finally:
+            self._close_all()
+
+    def shutdown(self) -> None:
+        """Close the ports and all connections; requests in work are not answered. Kafka: `SocketServer.shutdown`."""
+        self._should_run = False
+        if self._thread_id is None and self._thread is None:
+            self._close_all()
+            return
+        self.wake_up()
+        if self._thread is not None and self._thread_id != threading.get_ident():
+            self._thread.join()
+
+    def wake_up(self) -> None:
+        """Let the loop go round once more, from any thread. Kafka: `Selector.wakeup`."""
+        with contextlib.suppress(BlockingIOError, OSError):  # it is awake already, or over
+            os.write(self._waker, b"\0")
+
+    # One round of the loop
+
+    def _poll(self) -> None:
+        """Kafka: `Processor.run`, `Acceptor.run`."""
+        # 1. Listeners are watched as long as there is room for a connection, requests read while there is memory.
+        self._watch_acceptors()
+        while self._without_memory and not self._memory_pool.is_out_of_memory:
+            self._ready.append(self._without_memory.popleft())
+        # 2. Wait, but not while something is ready.
+        timeout_ms = 0 if self._ready or self._responses else _POLL_TIMEOUT_MS
+        events = self._selector.select(timeout_ms / 1000)
+        # 3. Answers that other threads have given.
+        self._process_new_responses()
+        # 4. Requests whose bytes were read together with an earlier one, or that had to wait for memory.
+        for _ in range(len(self._ready)):
+            self._read(self._ready.popleft())
+        # 5. What the system tells.
+        for key, event in events:
+            if key.data is None:
+                self._drain_wake_ups()
+            elif isinstance(key.data, _Acceptor):
+                self._accept(key.data)
+            else:
+                if event & selectors.EVENT_WRITE:
+                    self._write(key.data)
+                if event & selectors.EVENT_READ:
+                    self._read(key.data)
+        # 6. Who has to go.
+        self._close_excess_connections()
+        self._close_idle_connections()
+
+    def _watch_acceptors(self) -> None:
+        now_ms = self._time.hi_res_clock_ms()
+        for acceptor in self._acceptors:
+            has_room = self.connection_quotas.connection_slot_available(acceptor.endpoint.listener_name)
+            is_watched = has_room and acceptor.rests_until_ms <= now_ms
+            if is_watched and not acceptor.is_watched:
+                self._selector.register(acceptor.socket, selectors.EVENT_READ, acceptor)
+            elif acceptor.is_watched and not is_watched:
+                self._selector.unregister(acceptor.socket)
+            acceptor.is_watched = is_watched
+
+    def _accept(self, acceptor: _Acceptor) -> None:
+        """Kafka: `Acceptor.accept`."""
+        try:
+            connection, address = acceptor.socket.accept()
+        except (BlockingIOError, ConnectionAbortedError):  # the client has gone again
+            return
+        except OSError as error:
+            logger.error("Error while accepting connection: %s", error)
+            acceptor.rests_until_ms = self._time.hi_res_clock_ms() + _WITHOUT_DESCRIPTORS_MS
+            return
+        name, host = acceptor.endpoint.listener_name, address[0]
+        try:
+            self.connection_quotas.inc(name, host)
+            self._configure(connection)
+        except TooManyConnectionsException as error:
+            logger.info(
+                "Rejected connection from %s, address already has the configured maximum of %d connections.",
+                *(error.address, error.count),
+            )
+            connection.close()
+            self.connection_quotas.dec(name, host)
+            return
+        except OSError as error:
+            logger.error("Error while accepting connection: %s", error)
+            connection.close()
+            self.connection_quotas.dec(name, host)
+            return
+        channel_id = self._connection_id(connection, address)
+        channel = KafkaChannel(channel_id, connection, name, host, self._max_request_size, self._memory_pool)
+        self._channels[channel_id] = channel
+        self._last_active_ms[channel_id] = self._time.hi_res_clock_ms()
+        self._selector.register(connection, selectors.EVENT_READ, channel)
+
+    def _read(self, channel: KafkaChannel) -> None:
+        """Read of a connection, and have its request handled if it is whole.
+
+        Kafka: `Selector.attemptRead`, `Processor.processCompletedReceives`.
+        """
+        if not channel.is_open:
+            return
+        if channel.is_muted:  # it is watched again once the answer has gone out
+            self._watch(channel)
+            return
+        self._is_active(channel)
+        try:
+            request = channel.receive(self._scratch)
+        except (EOFError, OSError, InvalidReceiveException) as error:
+            logger.info("Closing the connection %s: %s", channel, error)
+            self._close(channel)
+            return
+        if channel.waits_for_memory:
+            self._without_memory.append(channel)
+            self._watch(channel)
+        if request is None:
+            return
+        try:
+            self._handle(request, channel, lambda answer: self._answer(channel, answer))
+        except Exception:
+            logger.exception("Exception while processing request from %s", channel)
+            self._close(channel)
+        finally:
+            del request
+            channel.release_memory()
+
+    def _answer(self, channel: KafkaChannel, answer: Answer) -> None:
+        if threading.get_ident() == self._thread_id:
+            self._respond(channel, answer)
+        else:
+            self._responses.append((channel, answer))
+            self.wake_up()
+
+    def _process_new_responses(self) -> None:
+        """Kafka: `Processor.processNewResponses`."""
+        for _ in range(len(self._responses)):
+            self._respond(*self._responses.popleft())
+
+    def _respond(self, channel: KafkaChannel, answer: Answer) -> None:
+        if not channel.is_open:
+            logger.debug("Attempting to send response via a connection that is closed: %s", channel)
+        elif answer is NoBytes.CLOSE:
+            self._close(channel)
+        elif answer is NoBytes.NO_RESPONSE:
+            self._unmute(channel)
+        else:
+            assert not isinstance(answer, NoBytes)
+            self._is_active(channel)
+            self._go_on_sending(channel, lambda: channel.send(answer.pieces))
+
+    def _write(self, channel: KafkaChannel) -> None:
+        if channel.is_open and channel.is_sending:
+            self._is_active(channel)
+            self._go_on_sending(channel, channel.write)
+
+    def _go_on_sending(self, channel: KafkaChannel, send: Callable[[], bool]) -> None:
+        try:
+            is_sent = send()
+        except (OSError, KafkaException) as error:
+            logger.info("Closing the connection %s: %s", channel, error)
+            self._close(channel)
+            return
+        if is_sent:
+            self._unmute(channel)
+        else:
+            self._watch(channel)
+
+    def _unmute(self, channel: KafkaChannel) -> None:
+        channel.unmute()
+        self._watch(channel)
+        if channel.has_bytes_ahead:
+            self._ready.append(channel)
+
+    def _watch(self, channel: KafkaChannel) -> None:
+        """Tell the selector what to wait for on a connection.
+
+        A muted one that sends nothing is not watched at all: else the end of a connection would be told for ever. It is
+        unwatched only when the client sends before it is answered, which few clients do.
+        """
+        reads = not channel.is_muted and not channel.waits_for_memory
+        wanted = selectors.EVENT_READ * reads | selectors.EVENT_WRITE * channel.is_sending
+        key = self._selector.get_map().get(channel.socket)
+        if key is None and wanted:
+            self._selector.register(channel.socket, wanted, channel)
+        elif key is not None and not wanted:
+            self._selector.unregister(channel.socket)
+        elif key is not None and key.events != wanted:
+            self._selector.modify(channel.socket, wanted, channel)
+
+    def _drain_wake_ups(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._woken, 1024):
+                pass
+
+    def _is_active(self, channel: KafkaChannel) -> None:
+        self._channels.move_to_end(channel.id)
+        self._last_active_ms[channel.id] = self._time.hi_res_clock_ms()
+
+    def _close_excess_connections(self) -> None:
+        """Kafka: `Processor.closeExcessConnections`, `Selector.lowestPriorityChannel`."""
+        quotas = self.connection_quotas
+        found = (each for each in self._channels.values() if quotas.max_connections_exceeded(each.listener_name))
+        if (excess := next(found, None)) is not None:
+            self._close(excess)
+
+    def _close_idle_connections(self) -> None:
+        """Kafka: `Selector.maybeCloseOldestConnection`."""
+        if self._max_idle_ms < 0:
+            return
+        oldest_ms = self._time.hi_res_clock_ms() - self._max_idle_ms
+        while self._channels:
+            channel = next(iter(self._channels.values()))
+            if self._last_active_ms[channel.id] > oldest_ms:
+                return
+            logger.debug("About to close the idle connection from %s", channel)
+            self._close(channel)
+
+    def _close(self, channel: KafkaChannel) -> None:
+        """Kafka: `Processor.close`."""
+        if self._channels.pop(channel.id, None) is None:
+            return
+        del self._last_active_ms[channel.id]
+        if channel.socket in self._selector.get_map():
+            self._selector.unregister(channel.socket)
+        channel.close()
+        self.connection_quotas.dec(channel.listener_name, channel.client_address)
+
+    def _close_acceptors(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.socket.close()
+        self._acceptors.clear()
+
+    def _close_all(self) -> None:
+        for channel in self.channels:
+            self._close(channel)
+        self._close_acceptors()
+        self._selector.close()
+        for end in (self._waker, self._woken):
+            os.close(end)
+        self._waker = -1  # `wake_up` may come late
+
+    def _open_server_socket(self, endpoint: Endpoint) -> socket.socket:
+        """Kafka: `ServerSocketFactory.openServerSocket`."""
+        receive_buffer_size = self._config.get_int("socket.receive.buffer.bytes")
+        backlog = self._config.get_int("socket.listen.backlog.size")
+        opened = None
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                *(endpoint.host or None, endpoint.port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            opened = socket.socket(family, kind, protocol)
+            opened.setblocking(False)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if receive_buffer_size != -1:
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_size)
+            opened.bind(address)
+            opened.listen(backlog)
+        except (OSError, OverflowError) as error:
+            if opened is not None:
+                opened.close()
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise KafkaException(
+                f"Socket server failed to bind to {endpoint.host or '0.0.0.0'}:{endpoint.port}: {reason}."
+            ) from error
+        return opened
+
+    def _configure(self, connection: socket.socket) -> None:
+        """Kafka: `Acceptor.configureAcceptedSocketChannel`."""
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self._send_buffer_size != -1:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_size)
+
+    def _connection_id(self, connection: socket.socket, address: tuple[str, int]) -> str:
+        """Kafka: `ServerConnectionId.generateConnectionId`."""
+        local_host, local_port = connection.getsockname()[:2]
+        index = self._next_connection_index
+        self._next_connection_index += 1
+        return f"{local_host}:{local_port}-{address[0]}:{address[1]}-0-{index}"
