@@ -7,4 +7,5 @@ In reading order:
 - `message_codec`, `message_bytes`, `message_sink`: messages as Python objects, read from bytes and written as bytes.
 - `messages`: whole requests and responses with their headers; `error_responses`: what a request that fails is told.
 - `request`, `request_channel`: a request that has arrived, and the way back.
+- `server`: the sockets.
 """

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 class RequestChannel:
     """Sends answers to where each request wants its own, and tells the log what became of it.
 
-    Simpler than Kafka: requests need no queue, for whoever has one calls the handler; connections are never muted.
+    Simpler than Kafka: requests need no queue, for whoever has one calls the handler.
     Kafka: `kafka.network.RequestChannel`.
     """
 

@@ -33,7 +33,7 @@ def test_the_page_stands_alone(tmp_path):
     page = tmp_path / "map.html"
     assert CliRunner().invoke(source_map, ["--html", str(page)]).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert len(text.encode()) < 1_500_000
+    assert len(text.encode()) < 2_000_000
     assert not re.search(r"<(?:link|img|script)[^>]*(?:src|href)=", text)
     assert (
         '<code title="minikafka/log/log.py:' in text and "UnifiedLog.appendAsLeader(MemoryRecords, int)</code>" in text

@@ -159,7 +159,12 @@ def test_a_client_that_goes_while_its_request_waits_is_noticed_when_it_is_answer
 
 
 @pytest.mark.parametrize(
-    "bad", [b"\xff\xff\xff\xff", (1001).to_bytes(4, "big"), framed(b"refused")], ids=["negative", "too large", "refused"]
+    "bad",
+    [
+        pytest.param(b"\xff\xff\xff\xff", id="negative"),
+        pytest.param((1001).to_bytes(4, "big"), id="too large"),
+        pytest.param(framed(b"refused"), id="refused"),
+    ],
 )
 def test_what_is_no_request_closes_its_connection_and_no_other(bad, caplog):
     def handle(request, channel, answer):

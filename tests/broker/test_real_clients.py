@@ -1,0 +1,148 @@
+"""A broker behind its sockets: clients that know nothing of minikafka write and read records."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from minikafka.broker.broker import Broker
+from minikafka.checkpoint.meta_properties import MetaProperties
+from minikafka.common.scheduler import KafkaScheduler
+from minikafka.common.time import SystemTime
+from minikafka.common.uuid import random_uuid
+from minikafka.metadata.controller import Controller
+from minikafka.metadata.metadata_records import BrokerEndpoint
+from minikafka.network.server.socket_server import SocketServer
+from minikafka.network.server.socket_server_config import SocketServerConfig
+
+PATIENCE_S = 20
+
+
+@contextmanager
+def served_broker(log_dir, **settings):
+    """A broker of a new cluster of its own, which clients reach at the address that this gives."""
+    cluster_id, clock = random_uuid(), SystemTime()
+    MetaProperties(cluster_id, 0, random_uuid()).format(log_dir, clock.milliseconds())
+    controller, scheduler = Controller(), KafkaScheduler()
+
+    def handle(request, channel, answer):
+        broker.handle(request, client_address=channel.client_address, on_answer=answer)
+        if controller.image.offset > broker.metadata_cache.image.offset:
+            broker.publish()
+
+    server = SocketServer(SocketServerConfig({"listeners": "PLAINTEXT://127.0.0.1:0"}), clock, handle)
+    server.open()
+    port = server.endpoints[0].port
+    listeners = [BrokerEndpoint("PLAINTEXT", "127.0.0.1", port)]
+    ids = {"incarnation_id": random_uuid(), "cluster_id": cluster_id}
+    broker = Broker(
+        *(0, [log_dir], controller), time=clock, scheduler=scheduler, settings=settings, listeners=listeners, **ids
+    )
+    scheduler.startup()
+    broker.startup()
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.shutdown()
+        broker.shutdown()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with served_broker(tmp_path_factory.mktemp("served")) as address:
+        admin = AdminClient({"bootstrap.servers": address})
+        for made in admin.create_topics([NewTopic("shop", 2, 1), NewTopic("small", 1, 1)]).values():
+            made.result(PATIENCE_S)
+        yield address
+
+
+def consumed(address, topic, partition, count, **settings):
+    """The values of the first `count` records of a partition, by offset."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False, **settings})
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+    found, deadline = {}, time.monotonic() + PATIENCE_S
+    try:
+        while len(found) < count:
+            assert time.monotonic() < deadline, f"{len(found)} of {count}"
+            for record in consumer.consume(1000, 0.5):
+                assert record.error() is None, record.error()
+                found[record.offset()] = record.value()
+    finally:
+        consumer.close()
+    return found
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("idempotent", [False, True])
+def test_what_librdkafka_sends_it_reads_again(address, codec, idempotent):
+    topic = f"records-{codec}-{idempotent}"
+    settings = {"compression.type": codec, "enable.idempotence": idempotent, "linger.ms": 5, "acks": "all"}
+    producer = Producer({"bootstrap.servers": address, **settings})
+    failures = []
+    for number in range(5000):
+        producer.produce(
+            topic, b"%d" % number * 20, partition=0, on_delivery=lambda error, _: error and failures.append(error)
+        )
+        producer.poll(0)
+    assert producer.flush(PATIENCE_S) == 0 and failures == []
+    assert consumed(address, topic, 0, 5000) == {number: b"%d" % number * 20 for number in range(5000)}
+
+
+def test_acks_0_and_1(address):
+    for acks in (0, 1):
+        producer = Producer({"bootstrap.servers": address, "acks": acks})
+        for number in range(10):
+            producer.produce("shop", b"%d" % number, partition=acks)
+        assert producer.flush(PATIENCE_S) == 0
+    for partition in (0, 1):
+        assert sorted(consumed(address, "shop", partition, 10).values()) == sorted(b"%d" % n for n in range(10))
+
+
+def test_a_consumer_that_waits_is_told_of_a_record_at_once(address):
+    consumer = Consumer(
+        {"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False, "fetch.wait.max.ms": 10_000}
+    )
+    consumer.assign([TopicPartition("small", 0, 0)])
+    assert consumer.poll(1.0) is None
+    producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
+    producer.produce("small", b"now")
+    assert producer.flush(PATIENCE_S) == 0
+    started = time.monotonic()
+    assert consumer.poll(PATIENCE_S).value() == b"now"
+    assert time.monotonic() - started < 5
+    consumer.close()
+
+
+def test_errors_come_by_kafkas_names(address):
+    admin = AdminClient({"bootstrap.servers": address})
+    with pytest.raises(Exception) as refused:
+        admin.create_topics([NewTopic("shop", 1, 1)])["shop"].result(PATIENCE_S)
+    assert refused.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
+    errors = []
+    producer = Producer({"bootstrap.servers": address, "message.max.bytes": 5_000_000})
+    producer.produce("small", bytes(3_000_000), on_delivery=lambda error, _: errors.append(error.code()))
+    assert producer.flush(PATIENCE_S) == 0 and errors == [KafkaError.MSG_SIZE_TOO_LARGE]
+    assert admin.list_topics(timeout=PATIENCE_S).topics["shop"].partitions.keys() == {0, 1}
+
+
+def test_kafka_python_writes_and_reads(address):
+    from kafka import KafkaConsumer, KafkaProducer
+    from kafka import TopicPartition as Partition
+
+    producer = KafkaProducer(bootstrap_servers=address, acks="all")
+    sent = [producer.send("python", b"%d" % number, partition=0) for number in range(100)]
+    assert [each.get(PATIENCE_S).offset for each in sent] == list(range(100))
+    producer.close()
+    consumer = KafkaConsumer(bootstrap_servers=address, group_id=None, auto_offset_reset="earliest")
+    consumer.assign([Partition("python", 0)])
+    consumer.seek_to_beginning()
+    assert consumer.end_offsets([Partition("python", 0)]) == {Partition("python", 0): 100}
+    found = {}
+    while len(found) < 100:
+        for record in sum(consumer.poll(PATIENCE_S * 1000).values(), []):
+            found[record.offset] = record.value
+    consumer.close()
+    assert found == {number: b"%d" % number for number in range(100)}
