@@ -274,6 +274,19 @@ def test_who_may_describe_but_not_create_makes_no_topic(make):
     assert guarded.controller.image.topics.is_empty()
 
 
+@pytest.mark.parametrize(
+    ("version", "error", "replicas"), [(0, Errors.REPLICA_NOT_AVAILABLE, [0, 1]), (1, Errors.NONE, [0, 1, 2])]
+)
+def test_replicas_that_cannot_be_reached_are_left_out_of_the_oldest_answer(three, version, error, replicas):
+    three.controller.fence_broker(2)
+    three.publish()
+    (topic,) = three.ask(
+        0, ApiKeys.METADATA, version, Metadata(topics=[Metadata.MetadataRequestTopic(name="t")])
+    ).topics
+    (partition,) = topic.partitions
+    assert (partition.error_code, sorted(partition.replica_nodes)) == (error, replicas)
+
+
 @pytest.mark.parametrize(("version", "name"), [(11, None), (10, "t")])
 def test_names_and_ids_that_old_versions_do_not_have(three, version, name):
     topic = Metadata.MetadataRequestTopic(name=name, topic_id=random_uuid())
@@ -440,6 +453,16 @@ def test_where_topics_are_never_deleted(make, version, error):
 
 
 # Incarnations of brokers
+
+
+def test_the_replicas_know_of_a_stop_before_the_controller_is_asked(three, monkeypatch):
+    """Else they would begin to follow those to whom the controller hands over."""
+    broker, told = three.brokers[0], []
+    for owner, name in ((broker.replica_manager, "begin_controlled_shutdown"), (three.controller, "alter_partition")):
+        monkeypatch.setattr(owner, name, lambda *_, name=name: told.append(name))
+    monkeypatch.setattr(three.controller, "begin_controlled_shutdown", lambda *_: told.append("handed over") or True)
+    broker.shutdown()
+    assert told == ["begin_controlled_shutdown", "handed over"]
 
 
 def test_a_broker_that_stops_in_order_hands_over_and_its_next_start_is_clean(three):

@@ -329,3 +329,19 @@ def test_uuids(kafka):
             uuid_from_string(text)
         with pytest.raises(IllegalArgumentException), kafka_errors():
             java.fromString(text)
+
+
+def test_the_pages_of_a_mapped_file_are_forced_down_and_a_failure_names_the_file(tmp_path):
+    class Mapping:
+        flushed = 0
+
+        def flush(self):
+            self.flushed += 1
+            if self.flushed > 1:
+                raise OSError(errno.EIO, "Input/output error")
+
+    mapping = Mapping()
+    file_ops.flush_mapped(mapping, tmp_path / "00000000000000000000.index")
+    assert mapping.flushed == 1
+    with pytest.raises(OSError, match="00000000000000000000.index"):
+        file_ops.flush_mapped(mapping, tmp_path / "00000000000000000000.index")

@@ -15,7 +15,7 @@ from minikafka.network.error_responses import error_response
 from minikafka.network.message_bytes import MessageBytes
 from minikafka.network.message_codec import read_message, write_message
 from minikafka.network.message_sink import MessageSink
-from minikafka.network.messages import RequestHeader
+from minikafka.network.messages import RequestHeader, request_class
 from tests.tools.drawn_messages import MessageDrawer
 
 HERE = [api for api in ApiKeys if api.has_valid_version]
@@ -34,6 +34,18 @@ def ours(api: ApiKeys, version: int, data: bytes, thrown: Exception) -> bytes | 
     sink = MessageSink()
     write_message(response, sink, version)
     return bytes(sink)
+
+
+def test_an_error_is_told_of_each_thing_that_was_asked_about():
+    AlterClientQuotas = request_class(ApiKeys.ALTER_CLIENT_QUOTAS)
+    Entry = AlterClientQuotas.EntryData
+    entities = [Entry.EntityData(entity_type="user", entity_name=name) for name in ("ada", "bob")]
+    body = AlterClientQuotas(entries=[Entry(entity=[entity]) for entity in entities])
+    response = error_response(RequestHeader(ApiKeys.ALTER_CLIENT_QUOTAS, 1, 1, "c"), body, THROWN[0])
+    told = [
+        (entry.error_code, each.entity_type, each.entity_name) for entry in response.entries for each in entry.entity
+    ]
+    assert told == [(Errors.UNSUPPORTED_VERSION, "user", "ada"), (Errors.UNSUPPORTED_VERSION, "user", "bob")]
 
 
 @pytest.mark.parametrize("api", HERE, ids=lambda api: api.name)

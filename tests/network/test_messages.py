@@ -204,3 +204,11 @@ def test_header_of_an_api_that_is_gone_or_never_was():
 @pytest.mark.parametrize(("name", "snake"), [("timeoutMs", "timeout_ms"), ("isr", "isr"), ("apiKeys", "api_keys")])
 def test_names_of_fields(name, snake):
     assert snake_case(name) == snake
+
+
+@pytest.mark.parametrize(("field", "given"), [("topicData", b"\0"), ("name", b"\2\0"), ("partitionData", b"\2\2t\0")])
+def test_null_is_refused_where_a_message_has_none(field, given):
+    """Of a Produce request of version 9: no transactional id, acks, timeout, then what is `given`."""
+    data = b"\0" + b"\0\1" + b"\0\0\0\7" + given + bytes(20)
+    with pytest.raises(RuntimeException, match=f"non-nullable field {field} was serialized as null"):
+        read_message(ApiKeys.PRODUCE.request_schema.struct, MessageBytes(data), 9)

@@ -3,9 +3,15 @@
 import pytest
 
 from minikafka.common.error_codes import Errors
+from minikafka.common.errors import OffsetNotAvailableException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, is_list_offsets_timestamp_unsupported
+from minikafka.server.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsTopic,
+    is_list_offsets_timestamp_unsupported,
+    list_offsets_error,
+)
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 
 T0 = TopicPartition("t", 0)
@@ -226,3 +232,11 @@ def test_producers_of_a_partition(broker):
     found = broker.replicas.active_producer_state(T0)
     assert (found.error, len(found.producers)) == (Errors.NONE, 1)
     assert broker.replicas.active_producer_state(TopicPartition("t", 9)).error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [(4, Errors.LEADER_NOT_AVAILABLE), (5, Errors.OFFSET_NOT_AVAILABLE), (6, Errors.OFFSET_NOT_AVAILABLE)],
+)
+def test_an_offset_that_is_not_known_yet_is_told_in_words_that_the_client_knows(version, error):
+    assert list_offsets_error(OffsetNotAvailableException("not yet"), version) is error
