@@ -1,9 +1,13 @@
 """`minikafka clean`: one round of the log cleaner over a partition's directory, and what the cleaner counted.
 
 The partition is loaded as `recover` loads it, cleaned as the cleaner would clean it next, however dirty it is, and
-closed. The round is tried on a copy first, and the directory is changed only if that goes well. Before that all batches
-are checked, for a broker does not check them: at a damaged one its load may cut off all that follows, and its cleaner
-gives a damaged record a new checksum, by which nobody can tell any more. So a damaged log is refused.
+closed. The round is tried on a copy first, and the directory is changed only if that goes well. As a broker's cleaner
+it leaves alone what is not known to be replicated, and a topic whose cleanup.policy is not compact, as far as the files
+beside the partition tell: `replication-offset-checkpoint` and the metadata log.
+
+Before that all batches are checked, for a broker does not check them: at a damaged one its load may cut off all that
+follows, and its cleaner gives a damaged record a new checksum, by which nobody can tell any more. So a damaged log is
+refused.
 
 Kafka: `LogCleaner.CleanerThread.cleanLog`.
 """
@@ -12,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -20,7 +24,7 @@ import click
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli.recover import INT64
-from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
@@ -29,6 +33,7 @@ from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import log_file
+from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.clean.before_cleaning import require_sound_batches
 from minikafka.tools.clean.cleaning_round import CleaningRound, Limits, clean_once
@@ -37,6 +42,7 @@ from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import require_descriptors, require_replaceable, require_room
+from minikafka.tools.recover.cluster_settings import topic_settings_beside
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, made_ready, taken
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
 from minikafka.tools.verify.rehearsal import silence
@@ -64,7 +70,11 @@ _DESCRIPTORS_PER_SEGMENT = 8
     metavar="BYTES",
     help="Memory of the offset map (log.cleaner.dedupe.buffer.size of one thread); 134217728 unless told.",
 )
-@click.option("--high-watermark", type=INT64, help="Clean below it only; the log's end unless told.")
+@click.option(
+    "--high-watermark",
+    type=INT64,
+    help="Clean below it only, instead of the one in replication-offset-checkpoint; without either, up to the end.",
+)
 @click.option("--first-dirty-offset", type=INT64, help="Instead of the one in cleaner-offset-checkpoint.")
 @click.option("--even-damaged", is_flag=True, help="Clean a damaged log as Kafka would, whatever that takes away.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy, leave the directory as it is, say what would be saved.")
@@ -87,14 +97,18 @@ def clean(
     """Compact the partition directory DIR: one round of the log cleaner.
 
     The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
-    the log's start. If there is such a file, it is updated to say where this round ended. A log with a damaged batch is
-    refused. The exit code is 3 when the round is done, and a signal or its output has stopped the report.
+    the log's start. If there is such a file, it is updated to say where this round ended. The settings of the topic are
+    those in the metadata log, if the directory above has one, and --config; a topic whose cleanup.policy is not compact
+    is refused. If nobody tells the policy, a log with records without keys is refused; a damaged one always is. The
+    exit code is 3 when the round is done, and a signal or its output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
-    config = config_of(configs, cleanup__policy="compact")
+    partition = parse_topic_partition_name(directory)
+    noted = topic_settings_beside(directory, partition.topic)
+    config = config_of(configs, **{"cleanup__policy": "compact", **_as_defaults(noted)})
+    is_told = "cleanup.policy" in noted or any(each.startswith("cleanup.policy=") for each in configs)
     if not config.compact:
         raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
-    partition = parse_topic_partition_name(directory)
     checkpoint = directory.parent / OFFSET_CHECKPOINT_FILE
     if map_memory is None:
         map_memory = CleanerConfig.of({}).dedupe_buffer_size
@@ -109,9 +123,12 @@ def clean(
 
     with ended_by_signals():
         with taken(directory, in_place=not dry_run, follow_links=follow_links):
-            cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
+            cleaned = _checkpointed(checkpoint) if os.path.lexists(checkpoint) else None
             if first_dirty_offset is None and cleaned is not None:
                 first_dirty_offset = cleaned.get(partition)
+            replicated = directory.parent / HIGH_WATERMARK_CHECKPOINT_FILE
+            if high_watermark is None and os.path.lexists(replicated):
+                high_watermark = _checkpointed(replicated).get(partition)
             limits = Limits(first_dirty_offset, high_watermark, map_memory)
             arguments = known_of(directory.parent, partition)
             if not dry_run:
@@ -126,6 +143,8 @@ def clean(
                 if not even_damaged:
                     require_sound_batches(copy)
                 done = clean_in(copy)
+            if not is_told:
+                _require_keys(directory, done)
             if not dry_run:
                 ready = made_ready(
                     directory,
@@ -149,6 +168,27 @@ def clean(
                 return
             for line in _report(directory, done, dry_run=dry_run):
                 tell(line)
+
+
+def _checkpointed(file: Path) -> dict[TopicPartition, int]:
+    """The offsets of a checkpoint file. Raises what `read_checkpoint` raises, with the file's name."""
+    try:
+        return read_checkpoint(file)
+    except (KafkaException, NumberFormatException) as error:
+        raise type(error)(f"{file}: {error}") from error
+
+
+def _as_defaults(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace(".", "__"): value for name, value in settings.items()}
+
+
+def _require_keys(directory: Path, done: CleaningRound) -> None:
+    """Raises IllegalArgumentException if records without keys would go, and nobody says that the topic is compacted."""
+    if without := done.stats.invalid_messages_read:
+        raise IllegalArgumentException(
+            f"{directory}: the cleaner would take away {without} records that have no key. If the topic's cleanup.policy "
+            "is compact, say so by --config cleanup.policy=compact"
+        )
 
 
 def _require_writable(directory: Path, *, with_checkpoint: bool) -> None:
@@ -181,6 +221,7 @@ def _as_json(partition: TopicPartition, done: CleaningRound) -> dict:
     return {
         "topic": partition.topic,
         "partition": partition.partition,
+        "high_watermark": done.high_watermark,
         "first_dirty_offset": done.first_dirty_offset,
         "first_uncleanable_offset": done.first_uncleanable_offset,
         "next_dirty_offset": done.next_dirty_offset,
@@ -195,6 +236,7 @@ def _report(directory: Path, done: CleaningRound, *, dry_run: bool) -> list[str]
     saved = f"{before - after} of {before} bytes" + (f" ({1 - after / before:.1%})" if before else "")
     return [
         f"{directory}: one round of the cleaner" + (", on a copy" if dry_run else ""),
+        f"  high watermark     {done.high_watermark}",
         f"  dirty              from {done.first_dirty_offset} up to {done.first_uncleanable_offset}",
         f"  next round         from {done.next_dirty_offset}",
         f"  offset map         {stats.map_messages_read} messages ({stats.map_bytes_read} bytes) read, "

@@ -24,7 +24,7 @@ class LogDirFailureChannel:
         """True when `log_dir` was reported. Kafka: `LogDirFailureChannel.hasOfflineLogDir`."""
         return log_dir in self._offline_log_dirs
 
-    def maybe_add_offline_log_dir(self, log_dir: str, message: str, error: OSError) -> None:
+    def maybe_add_offline_log_dir(self, log_dir: str, message: str, error: BaseException) -> None:
         """Report `log_dir` unless it is known. Kafka: `LogDirFailureChannel.maybeAddOfflineLogDir`."""
         logger.error("%s: %s", message, error)
         with self._lock:

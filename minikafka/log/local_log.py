@@ -1,6 +1,7 @@
 """The segments of a log as a sequence: append, read, roll, flush, truncate."""
 
 import logging
+import os
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -91,6 +92,7 @@ class LocalLog:
         self.location = f"{topic_partition} in dir {self.parent_dir}"
         # When the recovery point was last raised, in ms.
         self.last_flush_time = time.milliseconds()
+        self._process_id = os.getpid()
         # True after `close_handlers` and deletion: nothing can be done with the log any more.
         self._is_memory_mapped_buffer_closed = False
 
@@ -154,7 +156,7 @@ class LocalLog:
         batch is whole, however large. Raises OffsetOutOfRangeException for a start above the log end or below the first
         segment, KafkaStorageException. Kafka: `LocalLog.read`.
         """
-        with self.maybe_handle_io_exception(f"Exception while reading from {self.location}"):
+        with self.maybe_handle_io_exception(f"Exception while reading from {self.location}", is_change=False):
             # 1. Find the segment: the last one that begins at or below the start.
             segment = self.segments.floor_segment(start_offset)
             end_offset = self.log_end_offset_metadata.message_offset
@@ -459,12 +461,18 @@ class LocalLog:
             self.segments.update_parent_dir(renamed)
             return True
 
-    def maybe_handle_io_exception(self, message: str) -> maybe_handle_io_exception:
+    def maybe_handle_io_exception(self, message: str, *, is_change: bool = True) -> maybe_handle_io_exception:
         """A block in which an OSError takes the log directory offline and becomes a KafkaStorageException.
 
-        Kafka: `UnifiedLog.maybeHandleIOException`.
+        `is_change`: whether the block changes the log. Raises KafkaStorageException for a change in a forked process:
+        it and the process that opened the log would write over each other. Kafka: `UnifiedLog.maybeHandleIOException`.
         """
-        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)
+        if is_change and os.getpid() != self._process_id:
+            raise KafkaStorageException(
+                f"The log of {self.location} was opened by process {self._process_id}; process {os.getpid()}, "
+                "which was forked from it, must not change it"
+            )
+        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message, is_change=is_change)
 
     def _deleting_as(self, cause: str) -> SegmentDeletionReason:
         def log_reason(to_delete: list[LogSegment]) -> None:

@@ -940,7 +940,7 @@ class Log:
 
     def _flush_producer_state_snapshot(self, snapshot: Path) -> None:
         message = f"Error while deleting producer state snapshot {snapshot} for {self._local_log.location}"
-        with self._local_log.maybe_handle_io_exception(message):
+        with self._local_log.maybe_handle_io_exception(message, is_change=False):
             file_ops.flush_file_if_exists(snapshot)
 
     # Flushing
@@ -965,7 +965,7 @@ class Log:
             f"Error while flushing log for {self._local_log.location} with offset {offset} "
             f"({'inclusive' if including_offset else 'exclusive'}) and recovery point {offset}"
         )
-        with self._local_log.maybe_handle_io_exception(message):
+        with self._local_log.maybe_handle_io_exception(message, is_change=False):
             flush_offset = to_long(offset + 1) if including_offset else offset
             if flush_offset > self._local_log.recovery_point:
                 # 1. The device may take its time: appends go on meanwhile.
@@ -1028,7 +1028,7 @@ class Log:
         Raises KafkaStorageException. Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
         """
         message = f"Error while fetching offset by timestamp for {self._local_log.location}"
-        with self._local_log.maybe_handle_io_exception(message):
+        with self._local_log.maybe_handle_io_exception(message, is_change=False):
             if target_timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
                 earliest = self.leader_epoch_cache.earliest_entry
                 epoch = None

@@ -12,15 +12,19 @@ class maybe_handle_io_exception:
     The error is reported to the channel, and the block raises KafkaStorageException with the text `message`. When
     `log_dir` is already offline, the block is not entered, and KafkaStorageException is raised as well.
 
+    Ctrl-C can end a block anywhere. One that changes the log (`is_change`) may then have written records and not have
+    moved the log's end: the directory goes offline, too, and the next start finds out what is in the files.
+
     Kafka: `LocalLog.maybeHandleIOException`.
     """
 
-    __slots__ = ("_channel", "_log_dir", "_message")
+    __slots__ = ("_channel", "_is_change", "_log_dir", "_message")
 
-    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str):
+    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str, *, is_change: bool = True):
         self._channel = channel
         self._log_dir = log_dir
         self._message = message
+        self._is_change = is_change
 
     def __enter__(self) -> None:
         if self._channel.has_offline_log_dir(self._log_dir):
@@ -34,3 +38,6 @@ class maybe_handle_io_exception:
         if isinstance(exception, OSError):
             self._channel.maybe_add_offline_log_dir(self._log_dir, self._message, exception)
             raise KafkaStorageException(self._message) from exception
+        if self._is_change and exception is not None and not isinstance(exception, Exception):
+            interrupted = f"{self._message}: interrupted in the midst of a change ({type(exception).__name__})"
+            self._channel.maybe_add_offline_log_dir(self._log_dir, interrupted, exception)

@@ -54,6 +54,15 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
     assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
+def test_what_was_laid_out_by_a_start_that_was_killed_follows_the_course(course, table, monkeypatch):
+    with monkeypatch.context() as killed:
+        killed.setattr(working_copy, "_write_laid", lambda *_: None)
+        working_copy.lay_out(course, table)
+    assert working_copy.lay_out(course, table) == []
+    (course / "01-segments.ipynb").write_text("the next edition")
+    assert working_copy.lay_out(course, table) == [table / "01-segments.ipynb"]
+
+
 def test_the_pictures_of_a_lesson_lie_in_the_working_copy(table):
     working_copy.lay_out(COURSE, table)
     for name in ("03-high-watermark.ipynb", "zh/03-high-watermark.ipynb"):

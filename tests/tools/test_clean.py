@@ -18,6 +18,11 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_CHECKPOINT
+from minikafka.log.log import Log
+from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
@@ -25,6 +30,7 @@ from tests.slow.fuzz.mutations import mutate
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
 from tests.tools.kafkas_cleaning import KafkasCleaning
+from tests.tools.noted_topics import note_topics
 
 MEMORY = 1 << 16
 COMPACTED = TopicPartition("compacted", 0)
@@ -85,6 +91,10 @@ class BothCleanings:
         if not limits.keys() & {"first_dirty_offset"} and (theirs / CLEANER_CHECKPOINT).exists():
             cleaned_to = OffsetCheckpointFile(theirs / CLEANER_CHECKPOINT).read()
             limits["first_dirty_offset"] = cleaned_to.get(partition)
+        if "high_watermark" not in limits and (theirs / HIGH_WATERMARK_CHECKPOINT_FILE).exists():
+            limits["high_watermark"] = (
+                OffsetCheckpointFile(theirs / HIGH_WATERMARK_CHECKPOINT_FILE).read().get(partition)
+            )
         try:
             known = known_of(theirs, partition)
             told = self._kafkas(theirs / name, config, now_ms, known, **limits)
@@ -182,6 +192,53 @@ def test_the_cleaners_checkpoint_is_read_and_replaced(partition):
     before = checkpoint.read_text()
     run(partition, "--dry-run", "--first-dirty-offset", "0")
     assert checkpoint.read_text() == before
+
+
+def orders(log_dir: Path, *, keys: bool = True) -> Path:
+    """A partition of ten records of two keys in each of two segments, and a third segment."""
+    with Log.open(log_dir / "orders-0") as log:
+        for number in range(21):
+            if number and number % 10 == 0:
+                log.roll()
+            record = SimpleRecord(1_700_000_000_000, b"k%d" % (number % 2) if keys else None, b"order %d" % number)
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+    return log_dir / "orders-0"
+
+
+def test_a_topic_that_is_not_compacted_is_left_alone(tmp_path):
+    partition = orders(tmp_path)
+    note_topics(tmp_path, {"orders": {"cleanup.policy": "delete"}})
+    before = tree(tmp_path, times=True)
+    told = run(partition, code=1).output
+    assert "cleanup.policy is not compact" in told and not difference(before, tree(tmp_path, times=True))
+    assert cleaned(partition, "--dry-run", "--config", "cleanup.policy=compact")["messages_written"] == 2
+    shutil.rmtree(tmp_path / "__cluster_metadata-0")
+    note_topics(tmp_path, {"orders": {"cleanup.policy": "compact", "min.compaction.lag.ms": str(10**15)}})
+    assert cleaned(partition, "--dry-run")["messages_read"] == 0, "the settings in the metadata log count"
+    assert cleaned(partition, "--dry-run", "--config", "min.compaction.lag.ms=0")["messages_written"] == 2
+
+
+def test_records_without_keys_stay_unless_somebody_says_that_the_topic_is_compacted(tmp_path):
+    partition = orders(tmp_path, keys=False)
+    before = tree(tmp_path, times=True)
+    told = run(partition, code=1).output
+    assert "would take away 20 records that have no key" in told and not difference(before, tree(tmp_path, times=True))
+    assert cleaned(partition, "--dry-run", "--config", "cleanup.policy=compact")["invalid_messages_read"] == 20
+    note_topics(tmp_path, {"orders": {"cleanup.policy": "compact,delete"}})
+    assert cleaned(partition, "--dry-run")["invalid_messages_read"] == 20
+
+
+def test_nothing_is_cleaned_above_the_noted_high_watermark(tmp_path):
+    partition, noted = orders(tmp_path), tmp_path / HIGH_WATERMARK_CHECKPOINT_FILE
+    OffsetCheckpointFile(noted).write({TopicPartition("orders", 0): 12})
+    told = cleaned(partition, "--dry-run")
+    assert (told["high_watermark"], told["first_uncleanable_offset"], told["messages_written"]) == (12, 10, 2)
+    told = cleaned(partition, "--dry-run", "--high-watermark", "21")
+    assert (told["high_watermark"], told["first_uncleanable_offset"]) == (21, 20)
+    OffsetCheckpointFile(noted).write({TopicPartition("orders", 1): 12})
+    assert cleaned(partition, "--dry-run")["high_watermark"] == 21
+    noted.write_text("0\n1\norders 0 x\n")
+    assert HIGH_WATERMARK_CHECKPOINT_FILE in run(partition, code=1).output
 
 
 def test_replaced_files_are_gone(partition):

@@ -146,6 +146,7 @@ def test_the_option_that_helps_is_named(tmp_path, name, change, option):
     shutil.copytree(GOLDEN, tmp_path / "logs")
     change(tmp_path / "logs")
     agreed = ("--yes",) if "--yes" in options_of(command_named(name)) else ()
+    agreed += ("--config", "cleanup.policy=compact") if name == "clean" else ()
     assert option in CliRunner().invoke(main, [name, str(tmp_path / "logs/mixed-0"), *agreed]).output
 
 

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common import file_ops
@@ -22,6 +23,7 @@ from minikafka.common.errors import KafkaStorageException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.uuid import ONE_UUID
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
@@ -554,3 +556,14 @@ def test_settings_of_a_topic_that_is_not_there_are_refused(log_dir):
 def test_nobody_is_asked_where_nobody_can_answer(log_dir):
     result = CliRunner().invoke(main, ["recover", str(log_dir)])
     assert result.exit_code == 1 and "--yes" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_the_settings_of_another_broker_are_refused(log_dir, tmp_path, name):
+    MetaProperties("a-cluster", 1, ONE_UUID).write(log_dir / "meta.properties", 0)
+    file = tmp_path / "server.properties"
+    file.write_text(f"{name}=7\n")
+    told = refused(log_dir, "--broker-config", str(file))
+    assert "RuntimeException" in told and "Stored node id 1 doesn't match previous node id 7" in told
+    file.write_text(f"{name}=1\n")
+    recovered(log_dir, "--broker-config", str(file))

@@ -65,9 +65,11 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
         if not _leads_to(target, desk):
             continue
         if os.path.lexists(target):
-            before, now = laid.get(name), _laid_in(target)
-            is_up_to_date = now is not None and _laid(_to_lay(source)).file in (now.file, before and before.file)
-            if is_up_to_date or _is_changed(now, before):
+            before, now, wanted = laid.get(name), _laid_in(target), _laid(_to_lay(source))
+            if now is not None and now.file == wanted.file:
+                laid[name] = wanted  # an earlier start may have been killed before it noted this
+                continue
+            if _is_changed(now, before) or (before and before.file == wanted.file):
                 continue
             laid[name] = _copy(source, target)
         else:

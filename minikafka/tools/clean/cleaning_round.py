@@ -35,10 +35,12 @@ class Limits(NamedTuple):
 class CleaningRound(NamedTuple):
     """What a round did.
 
-    The dirty part reached from `first_dirty_offset` up to `first_uncleanable_offset` (exclusive); the next round begins
-    at `next_dirty_offset`. `before` and `after`: the segments, each as (base offset, bytes).
+    Nothing at or above `high_watermark` was cleaned. The dirty part reached from `first_dirty_offset` up to
+    `first_uncleanable_offset` (exclusive); the next round begins at `next_dirty_offset`. `before` and `after`: the
+    segments, each as (base offset, bytes).
     """
 
+    high_watermark: int
     first_dirty_offset: int
     first_uncleanable_offset: int
     next_dirty_offset: int
@@ -73,7 +75,8 @@ def clean_once(
         if cleanable.cleanable_bytes:  # else the cleaner would not take the log
             next_dirty_offset, stats = cleaner.do_clean(cleanable, clock.milliseconds())
         uncleanable_offset = cleanable.first_uncleanable_offset
-        done = CleaningRound(first_dirty_offset, uncleanable_offset, next_dirty_offset, stats, before, _segments(log))
+        offsets = (log.high_watermark, first_dirty_offset, uncleanable_offset, next_dirty_offset)
+        done = CleaningRound(*offsets, stats, before, _segments(log))
     for file in sorted(directory.iterdir()):
         if file.name.endswith(DELETED_FILE_SUFFIX):
             file_ops.delete_if_exists(file)

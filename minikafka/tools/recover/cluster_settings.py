@@ -10,7 +10,14 @@ from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.network.message_codec import Message
 from minikafka.record.files.file_records import FileRecords
-from minikafka.tools.dump_log.cluster_messages import SNAPSHOT_SUFFIX, NamedMessage, decided, messages_in, snapshot_end
+from minikafka.tools.dump_log.cluster_messages import (
+    METADATA_DIRECTORY,
+    SNAPSHOT_SUFFIX,
+    NamedMessage,
+    decided,
+    messages_in,
+    snapshot_end,
+)
 from minikafka.tools.failure import naming
 
 
@@ -32,6 +39,15 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
         image.replay(name, message)
     settings = image.settings
     return ClusterSettings(dict(settings[ConfigResourceType.TOPIC]), dict(settings[ConfigResourceType.BROKER]))
+
+
+def topic_settings_beside(partition: Path, topic: str) -> dict[str, str]:
+    """The topic's settings in the metadata log of the log directory in which `partition` lies; none without such a log.
+
+    Raises what `read_cluster_settings` raises.
+    """
+    metadata = partition.parent / METADATA_DIRECTORY
+    return read_cluster_settings(metadata).topics.get(topic, {}) if metadata.is_dir() else {}
 
 
 class _Image:

@@ -18,7 +18,13 @@ from typing import NamedTuple
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
-from minikafka.common.errors import IllegalArgumentException, IllegalStateException, IOException, KafkaStorageException
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    IllegalStateException,
+    IOException,
+    KafkaStorageException,
+    RuntimeException,
+)
 from minikafka.common.file_lock import FileLock
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.java_properties import read_properties_file
@@ -108,13 +114,15 @@ def settings_of(
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
-    OSError, ConfigException, NumberFormatException, and what `read_cluster_settings` raises.
+    OSError, ConfigException, NumberFormatException, RuntimeException for the file of another broker, and what
+    `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
         require_regular(broker_config, follow_links=True)
         with naming(broker_config):
             broker = read_properties_file(broker_config)
+            _require_own_broker(log_dir, broker)
     topics: dict[str, dict[str, object]] = {}
     metadata = log_dir / METADATA_DIRECTORY
     if metadata.is_dir():
@@ -170,6 +178,19 @@ def recover_log_dir(
         ):
             _set_mark(place, clean)
             return _start_and_stop(manager, place, directories)
+
+
+def _require_own_broker(log_dir: Path, settings: Mapping[str, str]) -> None:
+    """Raises RuntimeException if the log directory is that of a broker with another id.
+
+    Kafka: `MetaPropertiesEnsemble.verify`.
+    """
+    given, stored = settings.get("node.id", settings.get("broker.id", "")).strip(), _node_id(log_dir)
+    if given and stored and stored != str(parse_int(given)):
+        raise RuntimeException(
+            f"Stored node id {stored} doesn't match previous node id {given} in {log_dir}. If you moved your data, "
+            "make sure your configured node id matches."
+        )
 
 
 def _node_id(log_dir: Path) -> str:
