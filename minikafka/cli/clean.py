@@ -186,8 +186,8 @@ def _require_keys(directory: Path, done: CleaningRound) -> None:
     """Raises IllegalArgumentException if records without keys would go, and nobody says that the topic is compacted."""
     if without := done.stats.invalid_messages_read:
         raise IllegalArgumentException(
-            f"{directory}: the cleaner would take away {without} records that have no key. If the topic's cleanup.policy "
-            "is compact, say so by --config cleanup.policy=compact"
+            f"{directory}: the cleaner would take away {without} records that have no key. If the topic's "
+            "cleanup.policy is compact, say so by --config cleanup.policy=compact"
         )
 
 
