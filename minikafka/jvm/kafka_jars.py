@@ -6,7 +6,9 @@ later call takes milliseconds and needs no network.
 
 import fcntl
 import os
+import shutil
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,23 +48,51 @@ def kafka_classpath(part: str = "broker") -> list[str]:
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
-    """The same paths from the cache alone; None when a jar is missing."""
+    """The same paths from the cache alone; None when the list of them, or a jar, is missing or damaged."""
+    listed = _list_file(part)
     try:
-        jars = _list_file(part).read_text(encoding="utf-8").splitlines()
-    except OSError:
+        if not listed.is_file():  # a pipe would never be read to its end
+            return None
+        jars = [str(cache_dir() / line) for line in listed.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError):
         return None
-    return jars if jars and all(os.path.exists(jar) for jar in jars) else None
+    return jars if jars and all(map(_is_jar, jars)) else None
+
+
+def _is_jar(path: str) -> bool:
+    """Whether the file is there and ends as a jar does: one that was cut off does not."""
+    return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
 def fetch(part: str = "broker") -> list[str]:
     """Resolve and download the jars of `part`, whether or not the cache has them. Raises KafkaJarsUnavailableError."""
     jars = _resolve(COORDINATES[part])
+    if damaged := [jar for jar in jars if not _is_jar(jar) and Path(jar).is_relative_to(cache_dir())]:
+        for jar in damaged:  # Ivy takes what is there for the jar
+            _remove(Path(jar))
+        jars = _resolve(COORDINATES[part])
+    if damaged := [jar for jar in jars if not _is_jar(jar)]:
+        raise KafkaJarsUnavailableError(
+            f"{damaged[0]} is no jar, or only a part of one. Remove {cache_dir()} and run `minikafka fetch` again."
+        )
     listed = _list_file(part)
     listed.parent.mkdir(parents=True, exist_ok=True)
     remove_left_drafts(listed.parent)
     with draft_of(listed) as draft:
-        draft.write(("\n".join(jars) + "\n").encode())
+        draft.write("".join(f"{_in_the_cache(jar)}\n" for jar in jars).encode())
     return jars
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _in_the_cache(jar: str) -> str:
+    """The path below the cache, where the jar is there: a cache may be carried to another machine."""
+    return str(Path(jar).relative_to(cache_dir())) if Path(jar).is_relative_to(cache_dir()) else jar
 
 
 @contextmanager

@@ -1,5 +1,9 @@
 """Where Java and Kafka's jars are found, and what is said when they are not."""
 
+import os
+import shutil
+import zipfile
+
 import pytest
 
 from minikafka.jvm import java_home, kafka_jars
@@ -47,14 +51,62 @@ def test_without_any_java_the_error_says_what_to_do(no_java, monkeypatch):
         java_home.java_home()
 
 
-def test_the_list_in_the_cache_is_used_only_while_all_its_jars_are_there(monkeypatch, tmp_path):
-    monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path))
-    jars = [tmp_path / "a.jar", tmp_path / "b.jar"]
-    monkeypatch.setattr(kafka_jars, "_resolve", lambda coordinates: [str(jar) for jar in jars if not jar.touch()])
+@pytest.fixture
+def jars(monkeypatch, tmp_path):
+    """Two jars that Ivy puts into the cache if they are not there, and one of Spark's."""
+    monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "cache"))
+    found = [tmp_path / "cache" / "ivy" / "a.jar", tmp_path / "cache" / "ivy" / "b.jar", tmp_path / "scala.jar"]
+
+    def resolve(_coordinates):
+        for jar in found:
+            if not jar.exists():
+                jar.parent.mkdir(parents=True, exist_ok=True)
+                with zipfile.ZipFile(jar, "w") as archive:
+                    archive.writestr("a.class", b"")
+        return [str(jar) for jar in found]
+
+    monkeypatch.setattr(kafka_jars, "_resolve", resolve)
+    return found
+
+
+def test_the_list_in_the_cache_is_used_only_while_all_its_jars_are_there(jars):
     assert kafka_jars.cached_classpath("storage") is None
     assert kafka_jars.kafka_classpath("storage") == [str(jar) for jar in jars]
     assert kafka_jars.cached_classpath("storage") == [str(jar) for jar in jars]
     jars[1].unlink()
+    assert kafka_jars.cached_classpath("storage") is None
+
+
+def test_a_cache_may_be_carried_elsewhere(jars, monkeypatch, tmp_path):
+    kafka_jars.fetch("storage")
+    shutil.move(tmp_path / "cache", tmp_path / "elsewhere")
+    monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "elsewhere"))
+    carried = [tmp_path / "elsewhere" / "ivy" / jar.name for jar in jars[:2]]
+    assert kafka_jars.cached_classpath("storage") == [*map(str, carried), str(jars[2])]
+
+
+@pytest.mark.parametrize("damage", ["cut", "directory"])
+def test_a_damaged_jar_is_fetched_again(jars, damage):
+    kafka_jars.fetch("storage")
+    if damage == "cut":
+        os.truncate(jars[0], 40)
+    else:
+        jars[0].unlink()
+        (jars[0] / "inside").mkdir(parents=True)
+    assert kafka_jars.cached_classpath("storage") is None
+    assert kafka_jars.kafka_classpath("storage") == [str(jar) for jar in jars]
+    jars[2].write_bytes(b"none of ours")
+    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match="scala.jar is no jar"):
+        kafka_jars.fetch("storage")
+    assert jars[2].exists()
+
+
+@pytest.mark.parametrize("made", ["/etc/passwd\n", "\0\n", "", None])
+def test_a_list_that_is_none_counts_as_missing(jars, made):
+    kafka_jars.fetch("storage")
+    [listed] = jars[0].parents[1].glob("kafka-storage-*.txt")
+    listed.unlink()
+    os.mkfifo(listed) if made is None else listed.write_text(made)
     assert kafka_jars.cached_classpath("storage") is None
 
 
