@@ -38,6 +38,6 @@ class maybe_handle_io_exception:
         if isinstance(exception, OSError):
             self._channel.maybe_add_offline_log_dir(self._log_dir, self._message, exception)
             raise KafkaStorageException(self._message) from exception
-        if self._is_change and exception is not None and not isinstance(exception, Exception):
+        if self._is_change and isinstance(exception, KeyboardInterrupt | SystemExit):
             interrupted = f"{self._message}: interrupted in the midst of a change ({type(exception).__name__})"
             self._channel.maybe_add_offline_log_dir(self._log_dir, interrupted, exception)
