@@ -40,8 +40,8 @@ class Lesson:
 
     @property
     def number(self) -> str:
-        """The lesson's number in the course, two digits."""
-        return self.file[:2]
+        """The lesson's number in the course, as in `03` or `04a`."""
+        return self.file.partition("-")[0]
 
 
 class ProgressMap:

@@ -31,7 +31,7 @@ code { font: 7.2pt ui-monospace, "DejaVu Sans Mono", monospace; }
 
 def _cards() -> list[str]:
     """The card of each lesson, below the lesson's number and title."""
-    return [f"## {lesson.stem[:2]} {title_of(lesson)}\n\n{card_of(lesson)}\n" for lesson in lessons()]
+    return [f"## {lesson.stem.partition('-')[0]} {title_of(lesson)}\n\n{card_of(lesson)}\n" for lesson in lessons()]
 
 
 def page_of_cards() -> str:

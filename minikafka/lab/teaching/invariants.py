@@ -59,7 +59,9 @@ class Group:
 def all_rules() -> dict[str, str]:
     """The rules of all lessons: "03.1" → its words."""
     return {
-        f"{notebook.stem[:2]}.{number}": words for notebook in lessons() for number, words in rules_of(notebook).items()
+        f"{notebook.stem.partition('-')[0]}.{number}": words
+        for notebook in lessons()
+        for number, words in rules_of(notebook).items()
     }
 
 

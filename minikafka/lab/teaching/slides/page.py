@@ -26,7 +26,9 @@ def html_of(deck: Deck) -> str:
 
 def index_of(decks: list[Deck]) -> str:
     """The page that names all decks."""
-    rows = "".join(f'<li><a href="{deck.name}.html">{deck.name[:2]} {escape(deck.title)}</a></li>' for deck in decks)
+    rows = "".join(
+        f'<li><a href="{deck.name}.html">{deck.name.partition("-")[0]} {escape(deck.title)}</a></li>' for deck in decks
+    )
     how = (
         "Ten slides a lesson. → and ← go on and back (or a swipe), <b>n</b> shows the speaker's notes, Home and End "
         "lead to the first and the last slide. Printed, each slide is a page."
