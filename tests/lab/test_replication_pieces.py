@@ -1,4 +1,4 @@
-"""The pieces of the lesson *Replication and leader epochs*: brokers moved by hand, lanes of replicas, buttons."""
+"""The pieces of the lessons *Replication* and *Leader epochs*: brokers moved by hand, lanes of replicas, buttons."""
 
 import random
 import xml.dom.minidom
@@ -10,8 +10,8 @@ from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses
 from minikafka.lab.stage.replication import Replication, fast_failovers, two_failures, unclean_election
-from minikafka.lessons.replication.replica_deal import ReplicaDeal
-from minikafka.lessons.replication.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
+from minikafka.lab.widgets.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
+from minikafka.lessons.leader_epochs.replica_deal import ReplicaDeal
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import BLANK
 from minikafka.witness.replicas.workload import ReplicaWorkload

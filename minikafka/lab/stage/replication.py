@@ -50,16 +50,23 @@ class Replication:
 
     `min_isr`: min.insync.replicas; `unclean`: unclean.leader.election.enable. Metadata reaches every broker at once.
     `eligible_leader_replicas_version`: the level of this feature of the cluster, 1 (as Kafka since 4.1) or 0.
+    `narrow`: the answer to a follower's fetch has room for one batch only.
     """
 
     TOPIC = "orders"
 
     def __init__(
-        self, brokers: int = 3, *, min_isr: int = 1, unclean: bool = False, eligible_leader_replicas_version: int = 1
+        self,
+        brokers: int = 3,
+        *,
+        min_isr: int = 1,
+        unclean: bool = False,
+        eligible_leader_replicas_version: int = 1,
+        narrow: bool = False,
     ):
         self.cluster = Cluster(
             scratch("cluster"),
-            settings=_SETTINGS,
+            settings={**_SETTINGS, **({"replica.fetch.response.max.bytes": "1"} if narrow else {})},
             start_ms=NOON,
             eligible_leader_replicas_version=eligible_leader_replicas_version,
         )
@@ -261,6 +268,21 @@ class Replication:
 
 
 # Stories that a lesson tells twice: with a rule, and without it.
+
+
+def left_and_back(lanes: Any) -> Sent:
+    """Two brokers: `a`, `b` and `c` are acknowledged while broker 1 is down. It is back, fetches twice, and the leader
+    dies. Gives the request that brought `c`.
+    """
+    replication = lanes.replication
+    lanes.after("broker 1 dies", replication.crash, 1)
+    replication.append("a")
+    replication.append("b")
+    sent = lanes.after("a, b and c are appended, each with acks=all", replication.append, "c")
+    lanes.after("broker 1 is back", replication.start, 1)
+    lanes.after("broker 1 fetches, and gets a", replication.fetch, 1)
+    lanes.after("broker 0 dies", replication.crash, 0)
+    return sent
 
 
 def two_failures(lanes: Any) -> Sent:

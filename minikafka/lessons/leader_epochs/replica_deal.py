@@ -9,7 +9,7 @@ import ipywidgets as widgets
 from minikafka.lab.stage.replica_moments import ReplicaMoment
 from minikafka.lab.stage.replication import Replication
 from minikafka.lab.widgets import drawing
-from minikafka.lessons.replication.replica_lanes import ReplicaLanes, render_replica_lanes, span_of
+from minikafka.lab.widgets.replica_lanes import ReplicaLanes, render_replica_lanes, span_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PAUSE_S = 15

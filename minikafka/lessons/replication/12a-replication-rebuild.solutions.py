@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Replication and leader epochs: solutions
+# # Replication: solutions
 #
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.replication.exercises import elected_leader, marks_over_time, out_of_sync
+from minikafka.lessons.replication.exercises import marks_over_time, out_of_sync
 
 # %% [markdown]
 # **Exercise 1, who lags.** A fetch proves something about its own moment, or about the moment of the fetch before, or nothing. `greatest` passes over a null: a follower that never proved anything has the beginning.
@@ -19,18 +19,12 @@ out_of_sync.check(lagging)
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 3, who is elected.** The present leader first, then the order of the assignment; the order of the ISR plays no part. If ISR and ELR are both empty, the last known leader may return, before any other replica.
-
-# %%
-elected_leader.check(elect_leader)
-
-# %% [markdown]
 # ### The rungs
 #
 # Rung 1 asks two things of each member: does it end elsewhere than the leader, and has it been so for too long?
 
 # %%
-from minikafka.lessons.replication.rungs import cuts, joins, leaves, raises
+from minikafka.lessons.replication.rungs import joins, leaves, raises
 
 leaves.check(get_out_of_sync_replicas)
 
@@ -41,15 +35,7 @@ leaves.check(get_out_of_sync_replicas)
 joins.check(_is_follower_in_sync)
 
 # %% [markdown]
-# Rung 3 says `False` in one case only: the follower has never had the leader's epoch. It cuts, and asks with what is then its last one.
-
-# %%
-from minikafka.server.offset_truncation_state import OffsetTruncationState
-
-cuts.check(get_offset_truncation_state)
-
-# %% [markdown]
-# Rung 4 takes the stricter set twice: the committed ISR where members help (to reach the minimum), the maximal one where they hold the mark back.
+# Rung 3 takes the stricter set twice: the committed ISR where members help (to reach the minimum), the maximal one where they hold the mark back.
 
 # %%
 raises.check(_maybe_increment_leader_hw)

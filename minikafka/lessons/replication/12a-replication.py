@@ -1,73 +1,64 @@
 # %% [markdown]
-# # Replication and leader epochs
+# # Replication
 #
-# *Three brokers keep one log while their leader changes. How does a follower know which of its records belong to the partition, and which must it remove?*
+# *The copies of a log lag behind their leader. When is a record safe, and which copy may lead next?*
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, an hour and a half to rebuild. **Before:** *High watermark*; *Append*, for leader epochs.
+# **Time:** half an hour to read, an hour and a quarter to rebuild. **Before:** *High watermark*.
 #
-# **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and how it returns,
-# why consumers wait after a change of the leader, and what an unclean election costs.
+# **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas, and how it returns.
 #
-# Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record.
+# The next leader is one of the in-sync replicas (ISR). Broker 0 is alone in the ISR and has acknowledged `a`, `b` and `c`. Broker 1 was down. It is back, and its first fetch brings it one batch, `a`.
 #
-# What goes wrong without leader epochs? Before them Kafka had this rule: *a broker that becomes a follower cuts its log at its own high watermark*.
+# What goes wrong without a condition for joining the ISR? A bug is planted: *a follower is in sync as soon as it fetches*.
 
 # %%
 from minikafka.lab import Replication, ___, diagram, erratum, planted, predict, step_through
-from minikafka.lessons.replication.replica_deal import ReplicaDeal
-from minikafka.lessons.replication.replica_lanes import ReplicaLanes
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
-from minikafka.lab.stage.replication import fast_failovers, two_failures, unclean_election
+from minikafka.lab.stage.replication import left_and_back
+from minikafka.lab.widgets.replica_lanes import ReplicaLanes
 
-with planted("a follower knows no leader epochs"):
-    old = ReplicaLanes(Replication(), "Two failures, by the old rule")
-    producer = two_failures(old)
+with planted("a follower is in sync as soon as it fetches"):
+    early = ReplicaLanes(Replication(2, narrow=True), "In sync at the first fetch")
+    producer = left_and_back(early)
 wake_witnesses()
-old.play(upto=4)
+early.play(upto=4)
 
 # %%
 predict(
-    "consumed-after-two-failures",
-    "Broker 0 dies and broker 1 leads. It dies as well, and broker 2 leads. How many of the records a and b does a consumer get?",
+    "consumed-after-joining-early",
+    "Broker 0 dies, and broker 1 is elected. How many of the three records does a consumer get?",
     ___,
-    lambda: len(old.replication.consumed()),
+    lambda: len(early.replication.consumed()),
 )
 
 # %% [markdown]
 # **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
-#
-# (`NONE`: no error, the producer has its acknowledgement. Kafka 4.3.0 still uses the old rule for a log without epochs; here no log had any.)
 
 # %%
-print("the producer of b was told:", producer.answer)
-print("a consumer of broker 2 gets:", *old.replication.consumed())
-old.play()
+print("the producer of c was told:", producer.answer, "(no error: it is acknowledged)")
+print("a consumer of broker 1 gets:", *early.replication.consumed())
+early.play()
 
 # %% [markdown]
-# Broker 2 cut off `b` when it began to follow broker 1, because its own high watermark covered only `a`. The mark was not wrong, only late.
-#
-# With leader epochs, a follower asks its leader where their logs differ. Until it has an answer, it keeps everything:
+# `b` and `c` were acknowledged, and are lost. Kafka lets a follower join when it lacks nothing below the high watermark. So broker 1 is not elected. The partition waits for broker 0:
 
 # %%
-sound = Replication()
-lanes = ReplicaLanes(sound, "Two failures, with leader epochs")
-producer = two_failures(lanes)
-print("the producer of b was told:", producer.answer)
-print("a consumer of broker 2 gets:", *sound.consumed())
+sound = Replication(2, narrow=True)
+lanes = ReplicaLanes(sound, "In sync at the high watermark")
+producer = left_and_back(lanes)
+print("broker 0 is dead, leader", sound.leader)
+lanes.after("broker 0 is back", sound.start, 0)
+print("broker 0 is back, leader", sound.leader, " a consumer gets:", *sound.consumed())
 
 # %% [markdown]
 # ## 2. The picture
 #
-# - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment removes a replica. Every batch has the epoch in which it was written.
-# - **Epoch cache:** the offset at which each epoch of a log begins, in the file `leader-epoch-checkpoint`. A new leader adds its epoch before it writes a record.
+# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
 # - **ISR**, in-sync replicas: the leader and the followers that keep up. The controller has the list; the leader proposes changes. While a proposal is pending, the **maximal ISR** holds the members before and after the change.
 # - **Caught up:** a follower that has all that the leader has. The leader notes the last such time.
-# - **LEO**, **HW:** log end and high watermark; each replica has its own.
-# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version`
-#   turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
-# - **Unclean election:** the new leader is in neither the ISR nor the ELR. It may lack acknowledged records.
+# - **Round:** each follower fetches once.
 
 # %%
 diagram("replication")
@@ -76,24 +67,22 @@ diagram("replication")
 # ## 3. The rules
 #
 # 1. The leader's HW is never above the log end of any member of the ISR.
-# 2. Below a follower's HW, its log is equal to the leader's.
-# 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
-# 4. Every member of the ISR holds what was acknowledged with `acks=all`; so a leader that is elected from the ISR has it.
+# 2. Every member of the ISR holds what was acknowledged with `acks=all`; so a leader that is elected from the ISR has it.
 #
-# (If elections are clean and no broker loses what it has written; rule 2 without compaction.)
+# (If elections are clean and no broker loses what it has written.)
 #
-# After the two failures brokers 0 and 1 return and fetch:
+# Broker 1 fetches until it is in sync. Then each moment of both stories:
 
 # %%
-for broker in (0, 1):
-    lanes.after(f"broker {broker} is back", sound.start, broker)
-lanes.after("three rounds of fetches", lambda: [sound.fetch() for _ in range(3)])
-states = [sound.lane(broker) for broker in range(3)]
-leader = states[sound.leader]
-print("rule 1:", all(leader.high_watermark <= state.log_end for state in states), " ISR", sound.isr)
-print("rule 2:", all(state.records[: state.high_watermark] == leader.records[: state.high_watermark] for state in states))
-print("rule 3:", all(epochs == sorted(epochs) for epochs in ([record.epoch for record in state.records] for state in states)))
-print("rule 4:", all("b" in [record.value for record in state.records] for state in states))
+for number in (2, 3, 4):
+    lanes.after(f"broker 1 fetches, {number}", sound.fetch, 1)
+for story in (lanes, early):
+    led = [frame for frame in story.frames if frame.leader is not None]
+    marks = [frame.lanes[frame.leader].high_watermark for frame in led]
+    ends = [min(frame.lanes[broker].log_end for broker in frame.isr) for frame in led]
+    print(story.title, " marks", marks, " least end in the ISR", ends)
+    print("  rule 1:", all(mark <= end for mark, end in zip(marks, ends, strict=True)), end=" ")
+    print(" rule 2:", all("c" in story.replication.values(broker) for broker in story.replication.isr))
 lanes.play()
 
 # %% [markdown]
@@ -101,7 +90,7 @@ lanes.play()
 #
 # ### One round late
 #
-# A follower tells its leader how far it is only by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`. In a round each follower fetches once.
+# A follower tells its leader how far it is only by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`.
 
 # %%
 orders = Replication(min_isr=2)
@@ -154,35 +143,7 @@ erratum(
 )
 
 # %% [markdown]
-# `e` is acknowledged, and at that moment the leader dies. Broker 1 leads and has all five records. A consumer begins at offset 0.
-
-# %%
-sent = orders.append("e")
-orders.fetch()
-orders.fetch()
-lanes.after("e is acknowledged, broker 0 dies", orders.crash, 0)
-print("the producer of e was told:", sent.answer, " the new leader ends at", orders.lane(1).log_end)
-at_once = orders.consumed()
-
-# %%
-predict(
-    "records-new-leader-gives",
-    "How many of the five records does the consumer get from the new leader at once?",
-    ___,
-    lambda: len(at_once),
-)
-
-# %%
-latest = orders.latest_offset()
-lanes.after("round 1 of the new leader", orders.fetch)
-lanes.after("round 2", orders.fetch)
-print("asked for the latest offset at once, broker 1 answered", latest, " and after two rounds", orders.latest_offset())
-lanes.play()
-
-# %% [markdown]
-# The new leader was never told of a higher mark. Until the mark reaches the offset at which its epoch began, the leader gives consumers no latest offset.
-#
-# **A late mark loses nothing committed. It costs time:** one round until a producer is answered, and after a failure consumers wait for a round.
+# **A late mark loses nothing committed. It costs a producer one more round.**
 #
 # ### Who is in sync
 #
@@ -225,7 +186,7 @@ erratum(
 )
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` does not mean that the record is lost. If a producer that is not idempotent tries again, it writes it twice.
+# `REQUEST_TIMED_OUT` does not mean that the record is lost. A producer that is not idempotent and tries again writes it twice.
 #
 # The leader's check, after 31 seconds of silence of both followers; the controller answers at once:
 
@@ -240,15 +201,13 @@ step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest
 # %% [markdown]
 # The mark moved: a smaller ISR has more records in common.
 #
-# Now broker 2 of the partition before fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it to the ISR. To join, a follower needs everything below the high watermark, and everything below the offset at which
-# the leader's epoch began.
+# Now the silent broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
 
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
 first = room.isr
-EXPAND = {"Partition._maybe_expand_isr", "Partition._handle_alter_partition_update"}
 LOCALS = {"current_state", "proposed_state"}
-walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into=EXPAND, locals_of_interest=LOCALS, watch=room.log(0))
+walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into={"Partition._maybe_expand_isr"}, locals_of_interest=LOCALS, watch=room.log(0))
 print("after one fetch", first, " after two", room.isr)
 lanes.play()
 
@@ -274,22 +233,7 @@ predict(
 )
 
 # %% [markdown]
-# A follower that has every record is not behind. What counts is how long it was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds (by default) without
-# heartbeats it fences the broker, and takes it out of every ISR. Without ELR the last member stays.)
-#
-# **The last one in sync.** Two brokers die, broker 0 last; then broker 0 starts again. Without ELR (level 0) and with it (level 1):
-
-# %%
-for level in (0, 1):
-    last = Replication(2, eligible_leader_replicas_version=level)
-    last.crash(1)
-    last.crash(0)
-    print(f"level {level}: both are dead, ISR {last.isr}, ELR {last.elr}", end="; ")
-    last.start(0)
-    print(f"broker 0 is back, leader {last.leader}, {last.leader_recovery_state}")
-
-# %% [markdown]
-# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But after a crash it may lack what it had not flushed, so it leaves the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would be elected from the ELR, cleanly.
+# What counts is how long a follower was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds (by default) without heartbeats it takes the broker out of every ISR.)
 #
 # **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die; one record is sent with `acks=all`, one with `acks=1`.
 
@@ -323,8 +267,7 @@ erratum(
 # %% [markdown]
 # `c` was acknowledged, because its producer asked for one broker only. No consumer sees it until the ISR has two members again.
 #
-# **On the way back in.** Two brokers, `min.insync.replicas` is 1. Broker 1 was down for a minute and is back; its first fetch, from offset 0, brings it three records. Then `d` is appended, and
-# acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
+# **On the way back in.** Two brokers, `min.insync.replicas` is 1. Broker 1 was down for a minute and is back; its first fetch brings it three records. Then `d` is appended, and acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
 
 # %%
 alone = Replication(2, min_isr=1)
@@ -354,138 +297,11 @@ lanes.play()
 
 # %% [markdown]
 # Broker 1 asked for offset 3 when the leader ended at 4. But 3 was the end at its previous fetch: then it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append could move the mark past it, and it would not join.
-#
-# ### Deal the cards
-#
-# Three brokers, `min.insync.replicas=2`. The buttons append, let a broker fetch, let 15 seconds pass, kill a broker or start it. Five have been pressed: broker 0 died after broker 1 had fetched `a` once, and
-# broker 1 leads. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
-
-# %%
-game = ReplicaDeal(brokers=3, min_isr=2)
-game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
-game.play()
-
-# %% [markdown]
-# You can't; nor could a test that pressed these buttons two thousand times. An unclean election can.
-#
-# ### Where two logs part
-#
-# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies: the ISR is empty, and broker 0 alone is in the ELR. Broker 1 comes back, is elected uncleanly, and takes `c` at the offset of `b`.
-# Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
-
-# %%
-parted = Replication(2, min_isr=1, unclean=True)
-lanes = ReplicaLanes(parted, "An unclean election")
-producer = unclean_election(lanes)
-print("b was told", producer.answer, " leader", parted.leader, "in epoch", parted.leader_epoch, " ISR", parted.isr)
-print("epoch and first offset; broker 1:", parted.lane(1).epochs, " broker 0:", parted.lane(0).epochs)
-twin = Replication(2, min_isr=1, unclean=True)
-unclean_election(ReplicaLanes(twin))
-twin.fetch(0)
-lanes.play()
-
-# %%
-predict(
-    "broker-0-cuts-at",
-    "At which offset does broker 0 cut its log? (2 for: nothing is cut)",
-    ___,
-    lambda: twin.lane(0).log_end,
-)
-
-# %%
-CUT = {"Partition._read_records", "get_offset_truncation_state"}
-LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
-walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
-walk.play()
-
-# %%
-lanes.after("0 fetches again", parted.fetch, 0)
-lanes.after("0 fetches once more", parted.fetch, 0)
-print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
-lanes.play()
-
-# %% [markdown]
-# The logs are equal again. `b` is gone, although it was acknowledged. **That is the price of an unclean election.** The old
-# rule cost more. Broker 0 had written its high watermark, 2, to disk before it died. What did it cut then?
-
-# %%
-with planted("a follower knows no leader epochs"):
-    apart = Replication(2, min_isr=1, unclean=True)
-    lanes = ReplicaLanes(apart, "The same by the old rule")
-    unclean_election(lanes)
-    lanes.after("0 fetches", apart.fetch, 0)
-    apart.append("d")
-    for number in (1, 2, 3):
-        lanes.after(f"d is appended; round {number}", apart.fetch, 0)
-
-# %%
-predict(
-    "value-at-offset-1",
-    "Which value does broker 0 have at offset 1, after d has arrived? ('b' or 'c')",
-    ___,
-    lambda: apart.values(0)[1],
-)
-
-# %%
-lanes.play()
-
-# %%
-erratum(
-    "The high watermark of a log begins at its log start offset",
-    "when a broker starts, Partition gives the log the mark that was last written to disk, or the log end if that is lower",
-    f"broker 0 came back with HW {lanes.frames[-5].lanes[0].high_watermark}",
-)
-
-# %% [markdown]
-# Both brokers are in sync and differ at offset 1: consumers see `b` or `c`, depending on who leads. In part 1 a late mark lost a
-# record; here a mark that covered `b` kept a record that the leader does not have. **A high watermark tells what is committed. It does not tell which leader wrote the records.** An epoch does.
-#
-# ### When the leader has never heard of the epoch
-#
-# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`,
-# broker 1 leads again and writes `m`. Now broker 0 is back. Its leader does not know its last epoch.
-
-# %%
-fast = Replication(2, min_isr=1, unclean=True)
-lanes = ReplicaLanes(fast, "What KIP-279 mended")
-fast_failovers(lanes)
-print("broker 1 leads:", fast.lane(1).epochs, "log end", fast.lane(1).log_end)
-print("broker 0 follows:", fast.lane(0).epochs, "log end", fast.lane(0).log_end)
-lanes.after("0 fetches", fast.fetch, 0)
-
-# %%
-predict(
-    "unknown-epoch-cuts-at",
-    "At which offset does broker 0 cut?",
-    ___,
-    lambda: fast.lane(0).log_end,
-)
-
-# %%
-for number in (2, 3):
-    lanes.after(f"0 fetches, round {number}", fast.fetch, 0)
-print("equal:", fast.values(0) == fast.values(1))
-lanes.play()
-
-# %% [markdown]
-# Broker 0 asks with epoch 3, which broker 1 never had. Broker 1 answers with its greatest epoch that is not above it, **and names that epoch**: epoch 1 ends at 12. Broker 0 has no epoch 1; its next lower one is 0, which ends
-# at 10. So it cuts there. The first form of leader epochs (KIP-101) answered with the offset only. Twelve is above broker 0's end of 11, so nothing is cut: `x` and `k` stand at the same offset, and in broker 0's log the epochs fall from 3 to 1. Rules 2 and 3 are broken. KIP-279 put the epoch into the answer. By KIP-101 alone:
-
-# %%
-with planted("a leader does not say of which epoch it speaks"):
-    half = Replication(2, min_isr=1, unclean=True)
-    lanes = ReplicaLanes(half, "By KIP-101 alone")
-    fast_failovers(lanes)
-    for number in (1, 2, 3):
-        lanes.after(f"0 fetches, round {number}", half.fetch, 0)
-print("broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
-lanes.play()
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from its lines alone, until the first leader dies, and by **Apache Kafka**: three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision,
-# `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
+# The same workload by **minikafka**, by **Spark** from its lines alone, until the first leader dies, and by **Apache Kafka**: three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision, `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
 
 # %%
 from minikafka.witness import agree
@@ -533,8 +349,7 @@ for number in (11, 12, 18, 20, 23, 28, 31):
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5. It becomes leader with
-# that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
+# At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5, and leads with that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
 #
 # Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`; 8 and 9 are the first fetches of both followers.)
 
@@ -570,46 +385,44 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Replication and leader epochs: rebuild](12-replication-rebuild.ipynb), three functions and four rungs.
+# They have a notebook of their own: [Replication: rebuild](12a-replication-rebuild.ipynb), two functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower fetches when it is told to, over no socket | how a broker that stops cleanly is elected from the ELR |
-# | election, epochs, the controller's checks of a proposal | one controller in the process; Kafka's is a Raft quorum with its own log | moving replicas to other brokers or disks, tiered logs |
-# | checkpoints of the high watermark, restarts from the files of a killed process | the controller is told of a death; Kafka's notices it after 9 seconds without heartbeats | power failures, which lose what was not flushed |
+# | `Partition`, `Replica`, ISR and its pending changes, high watermark | one process, one clock; a follower fetches when it is told to, over no socket | moving replicas to other brokers or disks, tiered logs |
+# | the controller's checks of a proposal | one controller in the process; Kafka's is a Raft quorum with its own log | power failures, which lose what was not flushed |
 #
-# *What Spark is told:* the lines of part 5 and the tables of the exercises, and no code. For elections and cuts, Kafka alone is the judge.
+# *What Spark is told:* the lines of part 5 and the tables of the exercises, and no code.
 #
 # **A question to take along.** Consumers of one partition stand still, and producers with `acks=all` get `NOT_ENOUGH_REPLICAS`. The topic has three replicas, and all brokers are up. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
-# `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
+# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
-# - A high watermark tells what is committed. It does not tell which leader wrote the records: an epoch does.
+# - A follower tells how far it is by the offset that it asks for. So its own high watermark is one round late.
+# - The mark waits for every member of the ISR, for who is proposed, and for a follower that is about to join.
 # - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
-# - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it. If the ISR is empty, a living member of the ELR, where there is one, is elected, cleanly.
-# - An unclean election may lose acknowledged records.
+# - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it.
+# - Below `min.insync.replicas` the mark stands still, and `acks=all` is refused.
 #
 # ![Fetches, and what the leader answers](../diagrams/replication.svg)
 #
-# | the follower | where it cuts its log |
+# | the follower | the leader |
 # |:---|:---|
-# | has no answer from its leader yet | nowhere: it keeps all that it has |
-# | differs from its leader nowhere | nowhere |
-# | has more of an epoch than its leader has | where the epoch ends on the leader |
-# | has an epoch of which its leader has never heard | the leader names its greatest epoch that is not above it; a follower without that one cuts where its own next lower epoch ends |
-# | knows no epochs at all | at its own high watermark, by the old rule |
+# | in the ISR, behind for at most `replica.lag.time.max.ms` | waits for it before it raises the mark |
+# | in the ISR, behind for longer | proposes to take it out; until the controller agrees, the mark waits |
+# | in the ISR, silent, with every record | keeps it |
+# | outside, caught up a moment ago | the mark waits for it |
+# | outside, reaches the mark and the start of the leader's epoch | proposes to add it; from then on the mark waits for it |
 
 # %% [markdown]
-# **Next:** a log directory at scale, in Spark.
+# **Next:** *Leader epochs*: what a follower keeps of its log when another broker leads.

@@ -1,1 +1,1 @@
-"""The lesson *Replication and leader epochs*. Its own pieces: `replica_deal`, `replica_lanes`."""
+"""The lesson *Replication*."""

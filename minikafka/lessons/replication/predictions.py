@@ -1,9 +1,9 @@
-"""Wrong answers to the predictions of *Replication and leader epochs*, by id, and what one must believe to give such an answer."""
+"""Wrong answers to the predictions of *Replication*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
-    "consumed-after-two-failures": {
-        2: "Broker 2 had b and cut it off: when it began to follow broker 1, its own mark covered only a.",
-        0: "a is below every broker's high watermark, so no broker cuts it.",
+    "consumed-after-joining-early": {
+        3: "Broker 1 has fetched a only. It was elected because the leader had taken it for in sync.",
+        0: "Broker 1 has a. Alone in the ISR, it takes all that it has for committed.",
     },
     "rounds-until-answer": {
         1: "After one round the followers have the records. The leader learns that only from their next fetches.",
@@ -11,10 +11,6 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "follower-mark-that-round": {
         3: "The leader reads before it notes the fetch. So the answer has the old mark; the next one has the new mark.",
-    },
-    "records-new-leader-gives": {
-        5: "It has all five, but as a follower it was told of a mark of 4. That stays until its followers have fetched.",
-        0: "It keeps the mark that it had as a follower.",
     },
     "second-broker-leaves-isr": {
         30: "At second 30 it was caught up exactly 30 seconds ago. It must be more than that.",
@@ -35,17 +31,6 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "e-acknowledged-at-once": {
         True: "Broker 1 was caught up a moment ago and is about to join the ISR. The mark waits for it.",
-    },
-    "broker-0-cuts-at": {
-        2: "At the leader epoch 0 ends at 1. Only broker 0 has a record of epoch 0 from there on.",
-        0: "Below the end of epoch 0 at the leader, both have the same records. Those stay.",
-    },
-    "value-at-offset-1": {
-        "c": "Its own high watermark was 2, and nothing was above that. It never asked for offset 1.",
-    },
-    "unknown-epoch-cuts-at": {
-        11: "Then it would keep x of epoch 3. Its leader has never had an epoch 3.",
-        12: "Epoch 1 ends there at the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
     "replication-differs-after": {
         9: "The mark moves there. But after operation 8 the leader already believes that broker 1 has three records.",

@@ -1,4 +1,4 @@
-"""One way to solve each exercise of the lesson *Replication and leader epochs*."""
+"""One way to solve each exercise of the lesson *Replication*."""
 
 
 def lagging(fetches, began, leader_end, now, max_lag):
@@ -30,15 +30,3 @@ def high_watermarks(events, min_isr):
         events=events,
         min_isr=min_isr,
     )
-
-
-def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean):
-    for replica in [leader, *replicas]:
-        if replica in (isr or elr) and is_acceptable(replica):
-            return replica, False
-    if not isr and not elr and last_known >= 0 and is_acceptable(last_known):
-        return last_known, True
-    for replica in replicas:
-        if unclean and is_acceptable(replica):
-            return replica, True
-    return -1, False

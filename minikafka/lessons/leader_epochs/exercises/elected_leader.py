@@ -7,7 +7,7 @@ from typing import Any
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
-from minikafka.lessons.replication import solutions
+from minikafka.lessons.leader_epochs import solutions
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _elected(
 
 
 elected_leader = Exercise(
-    "Exercise 3, who is elected",
+    "Exercise 1, who is elected",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.elect_leader,

@@ -1,0 +1,24 @@
+# %% [markdown]
+# # Leader epochs: solutions
+#
+# One way to solve each. Others that pass the checks are as good.
+
+# %%
+from minikafka.lessons.leader_epochs.exercises import elected_leader
+
+# %% [markdown]
+# **Exercise 1, who is elected.** The present leader first, then the order of the assignment; the order of the ISR plays no part. If ISR and ELR are both empty, the last known leader may return, before any other replica.
+
+# %%
+elected_leader.check(elect_leader)
+
+# %% [markdown]
+# ### The rung
+#
+# Rung 1 says `False` in one case only: the follower has never had the leader's epoch. It cuts, and asks with what is then its last one.
+
+# %%
+from minikafka.lessons.leader_epochs.rungs import cuts
+from minikafka.server.offset_truncation_state import OffsetTruncationState
+
+cuts.check(get_offset_truncation_state)

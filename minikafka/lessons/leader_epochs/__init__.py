@@ -1,0 +1,1 @@
+"""The lesson *Leader epochs*. Its own piece: `replica_deal`."""
