@@ -35,7 +35,7 @@ predict(
 )
 
 # %% [markdown]
-# **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
 #
 # (Kafka 4.3.0 still uses the old rule for a log without epochs; here no log had any.)
 
@@ -93,7 +93,7 @@ lanes.play()
 #
 # ### A new leader's mark
 #
-# Five records are written with `acks=all`, one after the other, each acknowledged after two rounds in which every follower fetches. When `e` is acknowledged, the leader dies. Broker 1 leads and has all five. A consumer begins at offset 0.
+# Five records are written with `acks=all`, one after the other. For each of them every follower fetches twice. When `e` is acknowledged, the leader dies. Broker 1 leads and has all five. A consumer begins at offset 0.
 
 # %%
 orders = Replication(min_isr=2)
@@ -154,7 +154,7 @@ game.play()
 #
 # ### Where two logs part
 #
-# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies: broker 0 alone is in the ELR. Broker 1 comes back, is elected uncleanly, and takes `c` at the offset of `b`. Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
+# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies as well. Broker 1 comes back, is elected uncleanly, and takes `c` at the offset of `b`. Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
 
 # %%
 parted = Replication(2, min_isr=1, unclean=True)
@@ -223,7 +223,7 @@ erratum(
 #
 # ### When the leader has never heard of the epoch
 #
-# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`, broker 1 leads again and writes `m`. Now broker 0 is back. Its leader does not know its last epoch.
+# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`, broker 1 leads again and writes `m`. Now broker 0 is back.
 
 # %%
 fast = Replication(2, min_isr=1, unclean=True)
@@ -295,7 +295,7 @@ for number in (7, 12, 17, 22, 23, 24, 25, 26):
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a bug is planted, which Kafka had: leader epochs in their first form (KIP-101). A leader answered with an offset, and did not say of which epoch it spoke. KIP-279 put the epoch into the answer. (Operation 22 is the last `produce`, operation 23 the last `start`.)
+# Now a bug is planted, which Kafka had: leader epochs in their first form (KIP-101). A leader answered with an offset, and did not say of which epoch it spoke. KIP-279 put the epoch into the answer.
 
 # %%
 with planted("a leader does not say of which epoch it speaks"):
@@ -319,6 +319,7 @@ with planted("a leader does not say of which epoch it speaks"):
     fast_failovers(lanes)
     for number in (1, 2, 3):
         lanes.after(f"0 fetches, round {number}", half.fetch, 0)
+print("part 4's story; broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
 lanes.play()
 
 # %% [markdown]
@@ -335,15 +336,15 @@ lanes.play()
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | election, epochs, epoch cache, follower and its cuts, to the byte on disk | one process, one clock, one controller; Kafka's is a Raft quorum with its own log | how a broker that stops cleanly is elected from the ELR |
-# | checkpoints of the high watermark, restarts from the files of a killed process | the controller is told of a death; Kafka's notices it after 9 seconds without heartbeats | power failures, which lose what was not flushed |
+# | checkpoints of the high watermark, restarts from the files of a killed process | the controller is told of a death | power failures, which lose what was not flushed |
 #
-# *What Spark is told:* the lines of part 5 and the tables of the exercise, and no code. For elections and cuts, Kafka alone is the judge.
+# *What Spark is told:* lines and tables, and no code. For elections and cuts, Kafka alone is the judge.
 #
 # **A question to take along.** All three brokers of a partition have crashed. One is back, and the partition has no leader. Somebody wants to run `kafka-leader-election.sh --election-type unclean`. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Who is in the ISR and the ELR, and who led last (`kafka-topics.sh --describe` shows `Isr`, `Elr`, `LastKnownElr`). Such a broker has what was acknowledged, as long as its disk has. If it can be started, start it and wait. If it cannot, an unclean election loses every record that the elected replica lacks. Its followers then cut what they have beyond that, and consumers that had read further find their offsets out of range. So note each broker's log end before.
+# Who is in the ISR and the ELR, and who led last (`kafka-topics.sh --describe`: `Isr`, `Elr`, `LastKnownElr`). Such a broker has what was acknowledged, as long as its disk has. If it can be started, start it and wait. Else an unclean election loses every record that the elected replica lacks: the other replicas cut theirs, and consumers that had read further find their offsets out of range.
 #
 # </details>
 

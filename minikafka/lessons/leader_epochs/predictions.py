@@ -2,7 +2,7 @@
 
 BELIEFS: dict[str, dict[object, str]] = {
     "consumed-after-two-failures": {
-        2: "Broker 2 had b and cut it off: when it began to follow broker 1, its own mark covered only a.",
+        2: "Broker 2 had b, and cut it off when it began to follow broker 1.",
         0: "a is below every broker's high watermark, so no broker cuts it.",
     },
     "records-new-leader-gives": {
@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         12: "Epoch 1 ends there at the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
     "kip-101-differs-after": {
-        22: "The leader's own log is the same with the bug. Only its answer to a follower is another one.",
+        22: "Only the leader's answer to a follower is another one.",
         23: "Broker 0 starts from its own files. It asks its leader with its first fetch.",
         25: "There Kafka's broker 0 gets the records. It had cut its log one fetch before.",
     },

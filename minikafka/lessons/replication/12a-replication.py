@@ -34,7 +34,7 @@ predict(
 )
 
 # %% [markdown]
-# **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
 
 # %%
 print("the producer of c was told:", producer.answer, "(no error: it is acknowledged)")
@@ -147,7 +147,7 @@ erratum(
 #
 # ### Who is in sync
 #
-# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, from second 0 on. At second 0 all are in sync. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
+# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, from second 0 on, when all are in sync. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
 
 # %%
 room = Replication(min_isr=2)
@@ -199,8 +199,6 @@ LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset"}
 step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest=LOCALS, watch=lost.log(0)).play()
 
 # %% [markdown]
-# The mark moved: a smaller ISR has more records in common.
-#
 # Now the silent broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
 
 # %%
@@ -233,7 +231,7 @@ predict(
 )
 
 # %% [markdown]
-# What counts is how long a follower was *behind*, not silent. (The controller notices a dead broker itself: after 9 seconds (by default) without heartbeats it takes the broker out of every ISR.)
+# What counts is how long a follower was *behind*, not silent. (A dead broker is taken out by the controller, by default after 9 seconds without heartbeats.)
 #
 # **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die; one record is sent with `acks=all`, one with `acks=1`.
 
@@ -296,7 +294,7 @@ print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4. But 3 was the end at its previous fetch: then it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds. Without this wait each append could move the mark past it, and it would not join.
+# Broker 1 asked for offset 3 when the leader ended at 4. But 3 was the end at its previous fetch: then it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds.
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -349,7 +347,7 @@ for number in (11, 12, 18, 20, 23, 28, 31):
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5, and leads with that mark. Operation 28 cannot raise it, because broker 2 asks for offset 5.
+# At operation 20 the leader proposes to add broker 2, and the mark waits for it before the controller answers. After operation 23 broker 1 has six records and a mark of 5; with that mark it begins to lead.
 #
 # Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`; 8 and 9 are the first fetches of both followers.)
 
@@ -392,8 +390,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | `Partition`, `Replica`, ISR and its pending changes, high watermark | one process, one clock; a follower fetches when it is told to, over no socket | moving replicas to other brokers or disks, tiered logs |
-# | the controller's checks of a proposal | one controller in the process; Kafka's is a Raft quorum with its own log | power failures, which lose what was not flushed |
+# | `Partition`, `Replica`, ISR and its pending changes, the controller's checks of a proposal, high watermark | one process, one clock; a follower fetches when it is told to, over no socket; the controller is no Raft quorum | moving replicas to other brokers or disks, tiered logs, power failures |
 #
 # *What Spark is told:* the lines of part 5 and the tables of the exercises, and no code.
 #
@@ -401,7 +398,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # <details><summary>One answer</summary>
 #
-# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
+# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Too small an ISR explains both. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
 #
 # </details>
 

@@ -2,8 +2,8 @@
 
 BELIEFS: dict[str, dict[object, str]] = {
     "consumed-after-joining-early": {
-        3: "Broker 1 has fetched a only. It was elected because the leader had taken it for in sync.",
-        0: "Broker 1 has a. Alone in the ISR, it takes all that it has for committed.",
+        3: "Broker 1 has fetched only a.",
+        0: "Alone in the ISR, broker 1 takes all that it has for committed.",
     },
     "rounds-until-answer": {
         1: "After one round the followers have the records. The leader learns that only from their next fetches.",
