@@ -26,6 +26,8 @@ for _name in (None, "minikafka"):
 
 _HOMES = {
     "Case": "exercises.exercise",
+    "Cleaning": "stage.cleaning",
+    "CompactionShelves": "widgets.compaction_shelves",
     "Exercise": "exercises.exercise",
     "OffsetRuler": "widgets.offset_ruler",
     "PathWalk": "stepper.path_walk",
@@ -39,6 +41,7 @@ _HOMES = {
     "batch_of": "stage.batch_bytes",
     "batches_in": "stage.batch_bytes",
     "changed_fields": "widgets.append_tables",
+    "cleaned_by_both": "stage.cleaning",
     "copied_log": "stage.workbench",
     "delivered": "stage.readers",
     "diagram": "course.diagrams",

@@ -5,11 +5,11 @@ import xml.dom.minidom
 
 import pytest
 
+from minikafka.lab.stage.cleaning import Cleaning
 from minikafka.lab.stage.tables import rows, table, write
 from minikafka.lab.stage.workbench import fresh_log
-from minikafka.lessons.compaction.cleaning import Cleaning
+from minikafka.lab.widgets.compaction_shelves import CompactionShelves, render_shelves
 from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
-from minikafka.lessons.compaction.compaction_shelves import CompactionShelves, render_shelves
 from minikafka.lessons.compaction.dirty_ratios import dirt_of, dirty_ratios
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, render_slots, tries
 from minikafka.log.fetch_isolation import FetchIsolation

@@ -19,12 +19,12 @@ from minikafka.lab.stage.batch_bytes import batch_of
 from minikafka.lab.stage.workbench import NOON, fresh_log, records
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.compaction_shelves import CompactionShelves
 from minikafka.lab.widgets.index_search import search_frames, search_index
 from minikafka.lab.widgets.microscope import fields_of, microscope
 from minikafka.lab.widgets.offset_ruler import OffsetRuler, render_ruler
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, ShelfFrame, ShelvedSegment, render_shelf
-from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots
 from minikafka.lessons.high_watermark.replicas import Replicas, render_replicas
 from minikafka.record.codecs.compression import Compression

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.compaction.exercises import filthiest_log, map_position, survivors
+from minikafka.lessons.compaction.exercises import filthiest_log, map_position
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** Thirteen pieces of four bytes, each a byte further on than the one before. Then the last piece, and 1, 2, 3 … added to it: from there on slot after slot, so that a
@@ -20,18 +20,11 @@ map_position.check(slot_of)
 filthiest_log.check(filthiest)
 
 # %% [markdown]
-# **Exercise 3, who stays.** The window is over all rows of a key, but takes only those into account that the offset map would: below `end`, and not aborted.
-
-# %%
-survivors.check(surviving)
-
-# %% [markdown]
 # ### The rungs
 
 # %%
 from minikafka.common.java_numbers import INT_MAX
-from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, retains
-from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
+from minikafka.lessons.compaction.rungs import delays, groups, ranges
 
 # %% [markdown]
 # **Rung 1, a log that has waited too long.** Without a dirty segment nothing has waited: then the oldest is as old as *now*.
@@ -46,19 +39,7 @@ delays.check(max_compaction_delay)
 ranges.check(cleanable_offsets)
 
 # %% [markdown]
-# **Rung 3, which records stay.** `>=` and not `==`: for a key that the head does not have the map says −1, and what lies in the tail stays.
-
-# %%
-retains.check(should_retain_records)
-
-# %% [markdown]
-# **Rung 4, what becomes of a batch.** Being the last of its producer is asked first: such a header stays even where all its records go.
-
-# %%
-checks.check(check_batch_retention)
-
-# %% [markdown]
-# **Rung 5, which segments become one.** All sums are from before the cleaning, so a group always fits.
+# **Rung 3, which segments become one.** All sums are from before the cleaning, so a group always fits.
 
 # %%
 groups.check(group_segments_by_size)

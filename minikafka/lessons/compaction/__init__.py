@@ -1,3 +1,1 @@
-"""The lesson *Compaction*. Its own pieces: `cleaning`, `colliding_keys`, `compaction_shelves`, `dirty_ratios`,
-`offset_map_slots`.
-"""
+"""The lesson *Compaction*. Its own pieces: `colliding_keys`, `dirty_ratios`, `offset_map_slots`."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minikafka.lab.course.diagrams import Picture
+from minikafka.lab.stage.cleaning import Cleaning
 from minikafka.lab.widgets import drawing
-from minikafka.lessons.compaction.cleaning import Cleaning
 
 _LEFT, _TOP, _BAR, _ROW = 90, 60, 26, 44
 _SCALE = 440  # px from 0 to 1

@@ -1,29 +1,24 @@
 """What *Compaction* plants into minikafka for a moment, so that the witnesses can find it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.stage.planted_bugs import Bug
-from minikafka.log.cleaner.cleaner import Cleaner
+from minikafka.log.cleaner import log_cleaner_manager
+from minikafka.log.cleaner.cleanable_offsets import OffsetsToClean, cleanable_offsets
 
 
 def bugs() -> dict[str, Bug]:
-    """By its words: whose method is wrong, and what stands in its place."""
+    """By its words: whose function is wrong, and what stands in its place."""
     return {
-        "an aborted record counts as the newest of its key": (
-            Cleaner,
-            "_build_offset_map_for_segment",
-            _counting_aborted_ones(Cleaner._build_offset_map_for_segment),
+        "only the active segment ends a cleaning": (
+            log_cleaner_manager,
+            "cleanable_offsets",
+            _up_to_the_active_segment,
         ),
     }
 
 
-def _counting_aborted_ones(build_offset_map_for_segment: Callable[..., bool]) -> Callable[..., bool]:
-    """Without what is known of aborted transactions: their records hide the older ones of their keys."""
-    from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
-
-    def build(*arguments: Any) -> bool:
-        *others, _aborted, stats = arguments
-        return build_offset_map_for_segment(*others, CleanedTransactionMetadata(), stats)
-
-    return build
+def _up_to_the_active_segment(log: Any, last_clean_offset: int | None, now: int) -> OffsetsToClean:
+    """The cleanable part without the question whether its records are replicated, decided and old enough."""
+    found = cleanable_offsets(log, last_clean_offset, now)
+    return found._replace(first_uncleanable_dirty_offset=log.active_segment.base_offset)

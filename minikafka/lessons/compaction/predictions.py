@@ -29,11 +29,10 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "records-second-pass-writes": {
         3: "That is the head. The tail is rewritten as well.",
-        10: "So many are read. Older records of a and c go: at 2, 6 and 12.",
-        6: "The tombstone's horizon is not reached, and the marker's transaction still has a header.",
-        5: "The tombstone's horizon is not reached, and the marker's transaction still has a header.",
-        8: "Three are superseded: c at 2 by 14, a at 6 and 12 by 13.",
-        9: "Three are superseded: c at 2 by 14, a at 6 and 12 by 13.",
+        10: "So many are read. Older records of a and c go: at 2, 9 and 11.",
+        6: "The newest record of b is a tombstone, and its horizon is not reached: it stays.",
+        8: "Three are superseded: c at 2 by 13, a at 9 and 11 by 12.",
+        9: "Three are superseded: c at 2 by 13, a at 9 and 11 by 12.",
     },
     "segments-after-one-turn": {
         4: "Sizes before the cleaning count: 97 + 97 > 180.",
@@ -41,26 +40,13 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "Sizes before the cleaning count: 97 + 97 > 180.",
         5: "Nothing joins the active segment, and no two others fit: 97 + 97 > 180.",
     },
-    "hours-until-tombstone-goes": {
-        1: "The clock starts at the first cleaning, at hour two: plus one.",
-        2: "The first cleaning keeps it, and sets the horizon: an hour from then.",
-        0: "Then a consumer that reads a moment later would miss the deletion.",
+    "early-cleaning-consumer-sees": {
+        "3..5": "The cleaning went on to 6..8, which have the same keys: 3, 4 and 5 are superseded.",
+        "6..8": "They are not committed: the high watermark is 6, and a consumer stops there.",
+        "6..9": "The high watermark is 6: a consumer stops there.",
+        "0..5": "This bug cleans too much, not too little.",
     },
-    "slow-consumer-value-a": {
-        None: "From offset 2 on no record of a is left: the tombstone is gone.",
-    },
-    "batches-after-one-turn": {
-        1: "A producer's last sequence number must stay, and its transaction's marker.",
-        3: "The markers stay. So do the headers with the producers' last sequence numbers.",
-        4: "Both producers' batches stay as headers, also the aborted one.",
-        6: "The first batch has no producer and no records left: it goes.",
-    },
-    "compaction-differs-after": {
-        9: "The cleaning before, operation 8, has already counted what it kept.",
-        2: "That writes the record. The bug is in the cleaning.",
-        14: "The second cleaning finds the row gone already.",
-    },
-    "compaction-contradicted-by": {
-        1: "Spark knows from the workload which records survive, and Kafka has cleaned its own log.",
+    "early-cleaning-contradicted-first": {
+        "spark": "Spark tells what a consumer sees, at operation 7. Kafka tells at operation 6 what its cleaning kept.",
     },
 }

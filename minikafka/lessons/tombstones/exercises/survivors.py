@@ -6,7 +6,7 @@ from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lessons.compaction import solutions
+from minikafka.lessons.tombstones import solutions
 from minikafka.witness.log.workload import START_MS, Workload
 
 _SCHEMA = "offset BIGINT, key STRING, value STRING, aborted BOOLEAN, horizon BIGINT"
@@ -108,7 +108,7 @@ def _kept(
 
 
 survivors = Exercise(
-    "Exercise 3, who stays",
+    "Exercise 1, who stays",
     lambda: [
         _case("five rows", ["a b a c b"], "0:a 1:b 2:a 3:c 4:b", end=5),
         _case("deletions that nobody has seen before", ["a b -a c -b b"], "0:a 1:b 2:-a 3:c 4:-b 5:b", end=6),
