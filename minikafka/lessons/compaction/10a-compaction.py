@@ -253,7 +253,7 @@ for turn in iter(cleaning.turn, None):
 # The log of part 3, clean up to 10, gets two records more and a new segment. Now it has ten records. The horizon of the tombstone at 4 is a day away.
 
 # %%
-write(settings, "a=5 c=2", roll=True)
+write(settings, "a=6 c=2", roll=True)
 cleaning = Cleaning(settings)
 grabbed = cleaning.grab()
 print(grabbed, [segment.base_offset for segment in settings.log_segments])
@@ -346,7 +346,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, and by **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`; then every file of both directories. (`keys=3`: the records get three keys in turn. At operation 6 the high watermark is 6, and three records above it are in a segment that is full.)
+# The same workload by **minikafka**, by **Spark** from the lines alone, and by **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`; then every file of both directories. (`keys=3`: the records get three keys in turn. Operation 0 is the first append. At operation 6 the high watermark is 6, and three records above it lie in a segment that is no longer active.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -373,7 +373,7 @@ print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result'
 cleaned_by_both(workload)
 
 # %% [markdown]
-# Now a planted bug: only the active segment ends a cleaning. (Operation 0 is the first append.)
+# Now a planted bug: only the active segment ends a cleaning.
 
 # %%
 with planted("only the active segment ends a cleaning"):

@@ -9,13 +9,13 @@
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what is left there of a transaction.
 #
-# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong without a time for which it stays? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
+# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong without a time during which it must stay? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
 
 # %%
 from minikafka.lab import Cleaning, CompactionShelves, ___, fresh_log, predict, wake_witnesses
 from minikafka.lab.stage.tables import rows, table, write
 
-log = fresh_log({"cleanup.policy": "compact", "delete.retention.ms": 0})
+log = fresh_log({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.1, "delete.retention.ms": 0})
 write(log, "a=1 b=1")
 slow, shelves = table(log), CompactionShelves(log, "A deletion and two turns")
 for caption, words in (("first turn", "-a"), ("second turn", "c=1")):
@@ -161,7 +161,7 @@ predict(
 )
 
 # %% [markdown]
-# The cleaner asks the same three things of each batch; here of the transactions' four. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
+# `_filter_batch` decides about a batch; here about the transactions' four. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
 
 # %%
 step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
@@ -188,7 +188,7 @@ predict(
     "turn-removes-marker",
     "Which of the five turns removes the abort marker? (1 to 5)",
     ___,
-    lambda: next(turn for turn, frame in enumerate(shelves.frames[1::2], 1) if "4 abort marker" not in str(frame.after)),
+    lambda: next(turn for turn, frame in enumerate(shelves.frames[1::2], 1) if "kind='abort'" not in repr(frame.after)),
 )
 
 # %%
