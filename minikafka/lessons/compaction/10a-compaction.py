@@ -66,7 +66,7 @@ diagram("compaction")
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
-# - **Tombstone:** a record with a key and no value. It deletes the key. It goes, too, but not before its **delete horizon** (◆): the next lesson says when that is.
+# - **Tombstone:** a record with a key and no value. It deletes the key, and stays at least until its **delete horizon** (◆): the next lesson says when that is.
 #
 # ## 3. The rules
 #
