@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A log directory at scale: rebuild
 #
-# *Five functions to complete.*
+# *Two functions to complete.*
 #
-# **Time:** forty minutes. **Before:** the lesson [A log directory at scale](13-log-directory-at-scale.ipynb), parts 1 to 5.
+# **Time:** fifteen minutes. **Before:** the lesson [A log directory at scale](13a-log-directory-at-scale.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way. This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -11,7 +11,7 @@
 
 # %%
 from minikafka.lab import ___
-from minikafka.lessons.log_directory.shop_night import wake_spark
+from minikafka.lab.stage.shop_night import wake_spark
 
 spark = wake_spark()
 
@@ -23,7 +23,7 @@ spark = wake_spark()
 # `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, …)` queries a table: names in braces are filled in. Timestamps are in ms.
 
 # %%
-from minikafka.lessons.log_directory.exercises import equal_replicas, group_lag, moment, open_transaction, saved_by_compaction
+from minikafka.lessons.log_directory.exercises import moment, open_transaction
 
 # %% [markdown]
 # **Exercise 1, what is open, in Spark.** *Why: a snapshot is written when a broker stops or a segment rolls. After a kill, only the batches know.*
@@ -39,20 +39,7 @@ def open_transactions(batches):
 open_transaction.check(open_transactions)
 
 # %% [markdown]
-# **Exercise 2, who is how far behind, in Spark.** *Why: a lag in offsets says neither how much work there is nor how old it is.*
-
-# %%
-def lags(records, groups):
-    """records: DataFrame of offset, timestamp (ms): what a consumer gets of one partition. groups: DataFrame of name,
-    offset (the next one that it will read). Returns a DataFrame of name, records (how many are to come), ms (how much
-    older the first one to come is than the newest record of the partition; 0 when none is to come), ascending by name."""
-    return ___
-
-
-group_lag.check(lags)
-
-# %% [markdown]
-# **Exercise 3, from a moment on, in Spark.** *Why: to read again what came since noon, and to know how much of it is older.* The offset is what Kafka's `offsetsForTimes` gives.
+# **Exercise 2, from a moment on, in Spark.** *Why: to read again what came since noon, and to know how much of it is older.* The offset is what Kafka's `offsetsForTimes` gives.
 
 # %%
 def reading_from(records, moment):
@@ -63,29 +50,3 @@ def reading_from(records, moment):
 
 
 moment.check(reading_from)
-
-# %% [markdown]
-# **Exercise 4, equal or not, in Spark.** *Why: Kafka's own tool for it, `kafka-replica-verification.sh`, is deprecated, and needs all brokers up.*
-
-# %%
-def first_difference(ours, theirs, high_watermark):
-    """ours, theirs: DataFrames of offset, timestamp (ms), key, value: two copies of a partition. high_watermark: the
-    smaller one of both. Returns a DataFrame with one row and the column offset, the first at which they differ; no row if
-    they are equal as far as they must be."""
-    return ___
-
-
-equal_replicas.check(first_difference)
-
-# %% [markdown]
-# **Exercise 5, what compaction would save, in Spark.** *Why: to see before a round whether it is worth its reads and writes.*
-
-# %%
-def saved(records, end):
-    """records: DataFrame of offset, timestamp (ms), key, value, of a log that was never cleaned. end: where the active
-    segment begins. Returns a DataFrame of key (STRING) and removed: how many of its records a first round would remove,
-    ascending by key; only keys that lose some."""
-    return ___
-
-
-saved_by_compaction.check(saved)

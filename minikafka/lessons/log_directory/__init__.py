@@ -1,1 +1,1 @@
-"""The lesson *A log directory at scale*. Its own pieces: `shop_night`, `source_by_hand`, `source_witnesses`."""
+"""The lesson *A log directory at scale*. Its own pieces: `payments`, `source_witnesses`."""

@@ -23,35 +23,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "The largest timestamp of the second segment is 06:48, so it has none of these.",
         3: "The largest timestamps of two segments are too small.",
     },
-    "bytes-growth-factor": {
-        3: "There are three times as many records, and each also takes more room: look at the codec.",
-        2: "That is the effect of the codec. There are also three times as many records.",
-    },
     "payments-transaction-hides": {
         3: "Those are its own, not committed. It hides what came after it.",
         42: "That counts what was aborted and the open ones, too: 90 less 48.",
         51: "Those are offsets. Markers take some, and some records were aborted or are open.",
-    },
-    "group-behind-longest": {
-        "dashboard": "It has most records to read, but its first one is from 03:20.",
-        "billing": "It has stood still since 01:40. Another has stood still for longer.",
-        "warehouse": "It has read everything.",
-    },
-    "records-left-after-round": {
-        8: "There are 8 keys in the first segment. But the active one is not cleaned: all its records stay.",
-        6: "Tombstones stay in the first round that sees them, and the active segment is not cleaned.",
-        18: "Those are the records of the active segment. Of the first one, the newest of each key stay as well.",
-    },
-    "verify-on-forged-copy": {
-        True: "The checksum fits, too. One copy cannot tell that its bytes differ from the leader's.",
-    },
-    "clicks-missing": {
-        1: "One checksum covers all records of the batch. It does not tell which one is damaged.",
-        220: "A broker would lose that many: it cuts the segment there. A query goes on with the next batch.",
-        430: "The query goes on behind the damage: the batch says how long it is.",
-    },
-    "restored-directory-same-records": {
-        False: "Batches are new, but a consumer gets the records of the table.",
     },
     "source-differs-after": {
         4: "The segment's last batch has the record of second 9: its largest timestamp is late enough.",

@@ -6,7 +6,7 @@ from minikafka.lab.teaching.quiz.question import COMPUTE, Question
 
 def segments_for_a_time() -> tuple[int, int]:
     """How many of three segments are read for records before 22:00, and for those from 07:00 on."""
-    from minikafka.lessons.log_directory.source_by_hand import Query
+    from minikafka.lab.stage.source_by_hand import Query
 
     ten = 1_699_999_200_000
     return tuple(

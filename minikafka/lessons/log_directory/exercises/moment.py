@@ -3,11 +3,11 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.drawn_logs import after_lines, consumed, read_from
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import after_lines, consumed, read_from
 from minikafka.witness.log.workload import START_MS
 
 
@@ -67,7 +67,7 @@ def _from(
 
 
 moment = Exercise(
-    "Exercise 3, from a moment on",
+    "Exercise 2, from a moment on",
     lambda: [
         _case("in order", "0,10,20; 30,40", 20),
         _case("between two records", "0,10,20 | 30,40", 25),

@@ -3,11 +3,11 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.drawn_logs import after_lines, read_from
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import after_lines, read_from
 
 _COLUMNS = "producerId, baseOffset, lastOffset, transactional, control"
 _SCHEMA = "producerId BIGINT, baseOffset BIGINT, lastOffset BIGINT, transactional BOOLEAN, control BOOLEAN"

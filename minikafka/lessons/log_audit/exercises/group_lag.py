@@ -3,11 +3,11 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.drawn_logs import consumed, read_from
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import consumed, read_from
+from minikafka.lessons.log_audit import solutions
 
 _COMMIT = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
 
@@ -88,7 +88,7 @@ def _before(coming, rows, committed):
 
 
 group_lag = Exercise(
-    "Exercise 2, who is how far behind",
+    "Exercise 1, who is how far behind",
     lambda: [
         _case("all in order", "0, 10, 20, 30, 40", {"mail": 1, "web": 4, "stock": 5}),
         _case("with markers", "0t, 10t, 20t, 30", {"mail": 1, "web": 3, "stock": 7}),

@@ -6,13 +6,11 @@ from typing import Any
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
 
-_CHECKPOINT = "replication-offset-checkpoint"
-
-
 def after_lines(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
     """A log on which all operations have been done; its directory is `runner.directory`, its high watermark is written
     beside it. Raises AssertionError for an operation that fails.
     """
+    from minikafka.lab.stage.file_readers import note_high_watermark
     from minikafka.lab.stage.workbench import scratch
 
     workload = Workload.parse("\n".join(lines))
@@ -20,14 +18,13 @@ def after_lines(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
     for operation in workload:
         seen = runner.apply(operation)
         assert not seen.error, f"{operation}: {seen.error}: {seen.message}"
-    mark = f"0\n1\norders 0 {runner.log.high_watermark}\n"
-    (runner.directory.parent / _CHECKPOINT).write_text(mark, encoding="utf-8")
+    note_high_watermark(runner)
     return runner
 
 
 def read_from(lines: Iterable[str], columns: str, **options: object) -> list[tuple[Any, ...]]:
     """The rows that the data source reads of the log that minikafka writes: `columns` of a table, with commas."""
-    from minikafka.lessons.log_directory.source_by_hand import Query
+    from minikafka.lab.stage.source_by_hand import Query
 
     runner = after_lines(lines)
     runner.let_go()

@@ -4,11 +4,11 @@ from collections import Counter
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.drawn_logs import consumed, read_from
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import consumed, read_from
+from minikafka.lessons.log_audit import solutions
 
 _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 
@@ -74,7 +74,7 @@ def _removed(
 
 
 saved_by_compaction = Exercise(
-    "Exercise 5, what compaction would save",
+    "Exercise 3, what compaction would save",
     lambda: [
         _case("five prices", "a b a c b | d"),
         _case("newer ones in the active segment", "a b a | b a c"),

@@ -3,11 +3,11 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.drawn_logs import consumed, read_from
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lessons.log_directory import solutions
-from minikafka.lessons.log_directory.exercises.drawn import consumed, read_from
+from minikafka.lessons.log_audit import solutions
 
 _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 _COLUMNS = "offset, timestamp, key, value"
@@ -87,7 +87,7 @@ def _unsafe(one, other):
 
 
 equal_replicas = Exercise(
-    "Exercise 4, equal or not",
+    "Exercise 2, equal or not",
     lambda: [
         _case("equal", "=====", "=====", 5),
         _case("the shorter copy is only shorter", "======", "====", 4),
