@@ -2,19 +2,19 @@
 
 import datetime
 import xml.dom.minidom
-from pathlib import Path
 
 import pytest
 
 from minikafka.lab.course.answers import Answer
 from minikafka.lab.course.charts import bars_by_name, bars_over_time, spans_of_time
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.stage import shop_night
 from minikafka.lab.stage.planted_bugs import planted
+from minikafka.lab.stage.source_by_hand import Query, ranges_of
 from minikafka.lab.stepper.path_walk import query_walk
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.plan_map import PLAN, READ, plan_frames, render_plan_map
-from minikafka.lessons.log_directory import shop_night
-from minikafka.lessons.log_directory.source_by_hand import Query, ranges_of
+from minikafka.lessons.log_directory.payments import every_record
 from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
 from minikafka.witness import agree
 from minikafka.witness.log.workload import START_MS, Workload
@@ -49,7 +49,7 @@ def test_the_bank_has_booked_what_was_committed():
 
     assert still_open["openTransactionFirstOffset"] == 68
     assert sum(map(counts, rows)) == shop_night.noted("bank")["payments"]
-    assert len(shop_night.every_record("payments")) == len(rows)
+    assert len(every_record("payments")) == len(rows)
 
 
 def test_what_kafkas_tools_said_is_there():
@@ -71,34 +71,6 @@ def test_a_query_by_hand_prunes_by_offsets_and_times():
     seven = 1_699_992_000_000 + 11 * 3_600_000
     [task] = Query("data/night/broker-1", f"topic = 'orders' AND timestamp >= {seven}").plan()
     assert len(task.ranges) == 1
-
-
-def test_a_forged_batch_has_a_true_checksum():
-    copy = shop_night.copied_night(2)
-    shop_night.forge(copy, "orders", 20, b"till-1", b"till-2")
-    before, after = (
-        {row["offset"]: row["value"] for row in Query(path).rows()} for path in ("data/night/broker-2", copy)
-    )
-    assert [offset for offset in before if before[offset] != after[offset]] == [20]
-    with pytest.raises(ValueError):
-        shop_night.forge(copy, "orders", 20, b"till-9", b"till-2")
-
-
-def test_damage_is_met_and_named():
-    copy = shop_night.copied_night(1)
-    shop_night.damage(copy)
-    rows = Query(copy, mode="PERMISSIVE").rows()
-    told = {Path(row["_corrupt"]["file"]).parent.name: row["_corrupt"]["exception"] for row in rows if row["_corrupt"]}
-    assert set(told) == {"clicks-0", "payments-0"} and all("CorruptRecordException" in words for words in told.values())
-    assert sum(row["topic"] == "clicks" and not row["_corrupt"] for row in rows) == 950
-
-
-def test_a_night_grows_as_far_as_it_is_told():
-    copy = shop_night.copied_night(1)
-    assert shop_night.grow(copy, 0) == 0
-    added = shop_night.grow(copy, 0.0002)
-    offsets = [row["offset"] for row in Query(copy / "clicks-0", bounds="log_end").rows()]
-    assert added == 3 * 960 and offsets == list(range(960 + added))
 
 
 def test_a_walk_of_a_query_marks_where_it_is():

@@ -18,11 +18,11 @@ from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_
 from minikafka.lab.exercises.prediction import known_beliefs, predict
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.lesson_folders import lesson_folders
+from minikafka.lab.stage import shop_night
 from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.stepper.steps import method_of
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
-from minikafka.lessons.log_directory import shop_night
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",

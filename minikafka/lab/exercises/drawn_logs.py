@@ -6,6 +6,7 @@ from typing import Any
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
 
+
 def after_lines(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
     """A log on which all operations have been done; its directory is `runner.directory`, its high watermark is written
     beside it. Raises AssertionError for an operation that fails.

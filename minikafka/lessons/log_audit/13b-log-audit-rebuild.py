@@ -20,7 +20,7 @@ spark = wake_spark()
 #
 # Each exercise is a function, in Spark, on tables that the source has read of directories that a log wrote. `check` compares it with Spark's own answers and tells the first difference. Kafka has sat the same exam: the tests let its own `UnifiedLog` write the directories, and ask that one.
 #
-# `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, …)` queries a table: names in braces are filled in. Timestamps are in ms.
+# `records.sparkSession.sql("SELECT … FROM {records} …", records=records, …)` queries a table: names in braces are filled in. Timestamps are in ms.
 
 # %%
 from minikafka.lessons.log_audit.exercises import equal_replicas, group_lag, saved_by_compaction

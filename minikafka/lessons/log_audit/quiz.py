@@ -19,8 +19,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "Are the replicas equal?",
-        "Broker 1 has 84 `orders`, all below its high watermark. Broker 2 failed with 66, two of them above its own high"
-        " watermark. How many orders must be the same on both disks?",
+        "Broker 1 has 84 `orders`, all below its high watermark. Broker 2 failed with 66, two of them above its own"
+        " high watermark. How many orders must be the same on both disks?",
         orders_that_must_be_equal,
         "Copies must be equal below the high watermark of both. A follower's later records may be cut off.",
     ),
