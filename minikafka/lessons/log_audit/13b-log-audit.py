@@ -54,10 +54,7 @@ spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "new
 #
 # `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are to come nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
 #
-# Each question has its own evidence:
-#
 # - **Records to come:** the rows at or above a group's committed offset.
-# - **Copy:** a replica of a partition on another broker's disk.
 # - **Damage:** bytes that a broker would refuse. With `mode=PERMISSIVE` the source makes a row of each that a query meets, instead of ending it.
 
 # %%
@@ -88,8 +85,6 @@ answer(spark.sql("""
 # ## 4. The source, walked
 #
 # ### Who is behind, and by how much time?
-#
-# LAG beside the records to come:
 
 # %%
 came = {row.name: row.records for row in behind.collect()}
@@ -184,7 +179,7 @@ erratum(
 )
 
 # %% [markdown]
-# The table has no rows: the copies are equal. (Of the two orders above broker 2's mark its copy cannot tell.) Now somebody changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`. Whoever does it knows the format.
+# The table has no rows: the copies are equal. Now somebody changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`. Whoever does it knows the format.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import table
@@ -315,7 +310,7 @@ update_high_watermark leo
 """)
 ours, spark_says, kafka = three_witnesses(workload, committed=5)
 for number in (2, 5, 9, 11):
-    print(f"{number:2} {workload.operations[number]!s:26}", *(f"{name} {value!s:5}" for name, value in ours.rows[number].items()))
+    print(f"{number:2} {workload.operations[number]} {ours.rows[number]}")
 agree(ours, spark_says, kafka)
 
 # %% [markdown]
@@ -378,7 +373,7 @@ print(found.first_difference)
 # - LAG counts offsets. It says neither how many records are to come nor how old they are.
 # - The age of the first unread record says how late a group is. If its committed offset does not move, it is stuck.
 # - A checksum says that a batch is as when the checksum was computed. Only the other copy tells whether the leader wrote it.
-# - Copies are compared below the high watermark of both. Above it they may differ.
+# - Two copies are compared below the high watermark of both. Above it they may differ.
 # - A damaged batch loses all its records. At an unclean start a broker cuts the last segment there; a query before it still reads what lies behind.
 #
 # ![Questions to a disk, and where the evidence lies](../diagrams/log_audit.svg)

@@ -176,8 +176,7 @@ erratum(
 )
 
 # %% [markdown]
-# The second segment has some: a till without a network sent its evening sales at four in the morning, late. Files and indexes tell how *late* a segment reaches, not how early: `.timeindex` notes the largest timestamp so far, never the
-# smallest. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
+# The second segment has six late ones: a till without a network sent its evening sales at four in the morning. Files and indexes tell how *late* a segment reaches, not how early: `.timeindex` notes the largest timestamp so far, never the smallest. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
 #
 # ### Who left a transaction open?
 #
@@ -327,7 +326,7 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Where the query ended. Compare its last offset with that of a query with `read_uncommitted` and `bounds=log_end`. If much lies between them, a transaction is open (`producers`, or the job `transactions`, has its producer), or the checkpoint of high watermarks is old: the broker was killed, or the file was copied before the segments. If nothing does, the copy ends too early, or aborts are many (`transactions`).
+# Where the query ended. Compare its last offset with that of a query with `read_uncommitted` and `bounds=log_end`. If much lies between them, a transaction is open (the table `producers` or the job `transactions` names its producer), or the checkpoint of high watermarks is old: the broker was killed, or the file was copied before the segments. If little does, the copy itself ends too early, or many transactions were aborted (table `transactions`).
 #
 # </details>
 
