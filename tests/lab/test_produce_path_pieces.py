@@ -5,13 +5,13 @@ import xml.dom.minidom
 import pytest
 
 from minikafka.lab.stage.planted_bugs import planted
+from minikafka.lab.stage.produce_path import ProducePath
 from minikafka.lab.stage.replication import Replication
 from minikafka.lab.stepper.path_walk import PathWalk
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.produce_map import PURGATORY, STATIONS, map_frames, render_produce_map, station_of
-from minikafka.lessons.produce_path.minimum_over_time import MinimumOverTime
-from minikafka.lessons.produce_path.produce_path import ProducePath
-from minikafka.lessons.produce_path.purgatory_boxes import PurgatoryBoxes, render_purgatory
+from minikafka.lessons.produce_purgatory.minimum_over_time import MinimumOverTime
+from minikafka.lessons.produce_purgatory.purgatory_boxes import PurgatoryBoxes, render_purgatory
 
 HASTY = "acks=all is answered as soon as the leader has the records"
 OFF_BY_ONE = "a request waits for its last offset, not for the one after it"

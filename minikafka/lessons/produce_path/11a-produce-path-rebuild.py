@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The produce path: rebuild
 #
-# *Five functions to complete, and five methods of the broker to write anew.*
+# *Two functions to complete, and three methods of the broker to write anew.*
 #
-# **Time:** an hour and a half: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11-produce-path.ipynb), parts 1 to 5.
+# **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -18,11 +18,10 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference. Kafka has sat the same exam: the tests send the requests to its own brokers, and ask its own `Partition`. The functions of exercises 1 to 3 do the work of Kafka's `Partition.appendRecordsToLeader` (its first half), `ReplicaManager.delayedProduceRequestRequired` and
-# `Partition.checkEnoughReplicasReachOffset`; their arguments are the values that those methods read.
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference. Kafka has sat the same exam: the tests send the requests to its own brokers. The function of exercise 1 does the work of the first half of Kafka's `Partition.appendRecordsToLeader`; its arguments are the values that the method reads.
 
 # %%
-from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
+from minikafka.lessons.produce_path.exercises import append_allowed, sorted_partitions
 
 # %% [markdown]
 # **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
@@ -38,32 +37,7 @@ def may_append(leads, isr_size, min_isr, replicas, required_acks):
 append_allowed.check(may_append)
 
 # %% [markdown]
-# **Exercise 2, must the request wait?** *Why: a request that waits costs a producer's patience and a place in the purgatory. (Its records have been let go.)*
-
-# %%
-def delayed_produce_request_required(required_acks, errors):
-    """required_acks: −1, 0 or 1. errors: a list of the names of errors, one for each partition, after the leader's
-    part is done; 'NONE' for a partition that took its records. Returns True if the request has to wait."""
-    return ___
-
-
-delayed_required.check(delayed_produce_request_required)
-
-# %% [markdown]
-# **Exercise 3, is this part settled?** *Why: this is the question that every fetch of a follower asks for each box under its key.*
-
-# %%
-def check_enough_replicas_reach_offset(leads, required_offset, high_watermark, in_sync, min_isr):
-    """leads: this broker still leads the partition. required_offset, high_watermark: exclusive. in_sync: replicas in
-    sync, the leader among them. min_isr: the minimum, at most the number of replicas. Returns a pair: whether the
-    records are replicated, and 'NONE' or the name of an error. Either ends the wait."""
-    return ___
-
-
-enough_replicas.check(check_enough_replicas_reach_offset)
-
-# %% [markdown]
-# **Exercise 4, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
+# **Exercise 2, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
 # `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)` queries the tables: names in braces are filled in.
 
 # %%
@@ -77,19 +51,6 @@ def answered(requested, known):
 sorted_partitions.check(answered)
 
 # %% [markdown]
-# **Exercise 5, when is each request answered, in Spark.** *Why: with a trace of requests and fetches you can tell which follower made a producer wait.* All requests have `acks=all`; there is one follower, always in sync, and the minimum is 2.
-
-# %%
-def answers(requests, fetches):
-    """requests: DataFrame of request, t (when it came), deadline, partition, required (offset); a row for each
-    partition of a request. fetches: DataFrame of t, partition, end: the follower has everything below it. Returns a
-    DataFrame of request, at (when it was answered), timed_out (how many of its partitions), ascending by request."""
-    return ___
-
-
-answered_when.check(answers)
-
-# %% [markdown]
 # ## Rungs
 #
 # Now the path itself. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: producers write with all kinds of `acks`, to partitions
@@ -99,7 +60,7 @@ answered_when.check(answers)
 # Where they differ you get the shortest life that was found for it, and the first quantity.
 
 # %%
-from minikafka.lessons.produce_path.rungs import adds, appends, completes, minimum, tells
+from minikafka.lessons.produce_path.rungs import appends, minimum, tells
 
 minimum
 
@@ -111,39 +72,6 @@ def _effective_min_isr(self, leader_log):
 
 
 minimum.check(_effective_min_isr)
-
-# %%
-from minikafka.common.error_codes import Errors
-
-completes
-
-# %%
-def try_complete(self):
-    """self: a DelayedProduce: produce_status, pairs of a partition (it has topic_partition) and its status (acks_pending,
-    required_offset, response_status.error); _status_validator(topic_partition, required_offset), which returns (whether the high watermark has
-    reached it, error or Errors.NONE); force_complete(), which answers. Returns True if this call has answered."""
-    return ___
-
-
-completes.check(try_complete)
-
-# %%
-from minikafka.cluster.partition import ACKS_ALL
-from minikafka.server.delayed_produce import DelayedProduce
-from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
-
-adds
-
-# %%
-def _maybe_add_delayed_produce(self, required_acks, timeout_ms, results, produce_status, response_callback):
-    """self: the ReplicaManager: _enough_replicas, the question of rung 2, and delayed_produce_purgatory.try_complete_else_watch(operation, keys).
-    DelayedProduce(timeout_ms, produce_status, question, response_callback) is the operation, TopicPartitionOperationKey.of(partition) a key.
-    required_acks: ACKS_ALL (−1), 0 or 1. results: dict, partition → result (exception: None if it took its records). produce_status: dict,
-    partition → status (response_status). response_callback(dict of partition → response_status) answers. Returns None."""
-    return ___
-
-
-adds.check(_maybe_add_delayed_produce)
 
 # %%
 from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException

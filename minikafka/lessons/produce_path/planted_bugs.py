@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from minikafka.cluster.partition import ACKS_ALL, Partition
+from minikafka.common.errors import NotEnoughReplicasException
 from minikafka.lab.stage.planted_bugs import Bug
 from minikafka.server.replica_manager import ReplicaManager
+
+_LEADER_ONLY = 1
 
 
 def bugs() -> dict[str, Bug]:
@@ -15,10 +19,10 @@ def bugs() -> dict[str, Bug]:
             "_maybe_add_delayed_produce",
             _answers_at_once,
         ),
-        "a request waits for its last offset, not for the one after it": (
-            ReplicaManager,
-            "_build_produce_partition_status",
-            _waiting_for_the_last_offset(ReplicaManager._build_produce_partition_status),
+        "the minimum is checked after the append": (
+            Partition,
+            "append_records_to_leader",
+            _checked_after(Partition.append_records_to_leader),
         ),
     }
 
@@ -30,13 +34,14 @@ def _answers_at_once(
     response_callback({key: status.response_status for key, status in produce_status.items()})
 
 
-def _waiting_for_the_last_offset(build: Callable[[Any], Any]) -> Any:
-    """The required high watermark one too low: the last record's own offset, not the one after it."""
+def _checked_after(append_records_to_leader: Callable[..., Any]) -> Callable[..., Any]:
+    """A leader that appends first, and refuses the request when its records are in the log already."""
 
-    def built(results: Any) -> Any:
-        found = build(results)
-        for status in found.values():
-            status.required_offset -= 1
-        return found
+    def append(partition: Any, records: Any, origin: Any, required_acks: int, *more: Any) -> Any:
+        info = append_records_to_leader(partition, records, origin, _LEADER_ONLY, *more)
+        in_sync, least = len(partition.partition_state.isr), partition._effective_min_isr(partition.log)
+        if required_acks == ACKS_ALL and in_sync < least:
+            raise NotEnoughReplicasException(f"{partition.topic_partition} has {in_sync} in sync and needs {least}")
+        return info
 
-    return staticmethod(built)
+    return append

@@ -1,26 +1,14 @@
 """What the quiz asks about the lesson *The produce path*."""
 
-from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, Question
+from minikafka.lab.stage.produce_path import ProducePath
+from minikafka.lab.teaching.quiz.question import CHOOSE, Question
 from minikafka.lab.teaching.quiz.small_runs import alone
-from minikafka.lessons.produce_path.produce_path import ProducePath
 
 
 def told_below_the_minimum() -> tuple[str, str]:
     """What `acks=all` and `acks=1` are told when one replica is in sync and the minimum is 2."""
     few = alone()
     return few.append("x").answer, few.append("y", acks=1).answer
-
-
-def records_after_a_retry() -> int:
-    """How many records are there after a time-out, a retry without producer id, and two fetches."""
-    path = ProducePath(2, min_isr=2)
-    path.in_sync()
-    path.produce(("orders-0", "a"), timeout_ms=100)
-    path.sleep(100)
-    path.produce(("orders-0", "a"))
-    path.fetch(1)
-    path.fetch(1)
-    return len(path.values())
 
 
 def answer_to_acks_0() -> str:
@@ -33,7 +21,7 @@ def answer_to_acks_0() -> str:
 QUESTIONS = (
     Question(
         CHOOSE,
-        "0, 1, all",
+        "Below the minimum",
         "Three replicas, `min.insync.replicas=2`, and only the leader is left in sync. What are a producer with"
         " `acks=all` and one with `acks=1` told?",
         told_below_the_minimum,
@@ -45,14 +33,6 @@ QUESTIONS = (
             ("REQUEST_TIMED_OUT", "NONE"): "`REQUEST_TIMED_OUT`, and success",
             ("NONE", "NONE"): "both: success",
         },
-    ),
-    Question(
-        COMPUTE,
-        "Three ways out",
-        "A request with one record and `acks=all` times out. The producer, which is not idempotent, sends the record"
-        " again; then the follower fetches twice. How many records are in the log?",
-        records_after_a_retry,
-        "A time-out takes nothing back. It says: I do not know yet.",
     ),
     Question(
         CHOOSE,

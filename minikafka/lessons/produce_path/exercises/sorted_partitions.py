@@ -4,11 +4,11 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.asked_brokers import brokers_of
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.produce_path import solutions
-from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of
 
 _REQUESTED = "place INT, partition STRING, batches INT, records BIGINT"
 _KNOWN = "partition STRING, leader INT"
@@ -100,7 +100,7 @@ def _sorted(
 
 
 sorted_partitions = Exercise(
-    "Exercise 4, one response, many answers",
+    "Exercise 2, one response, many answers",
     lambda: [
         _case("two good ones", "t-0:2 t-1:3"),
         _case("one of each kind", "t-0:1 t-9:1 t-2:1 t-1:1+1"),

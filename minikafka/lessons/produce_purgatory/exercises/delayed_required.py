@@ -5,10 +5,10 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
+from minikafka.lab.exercises.asked_brokers import brokers_of
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
-from minikafka.lessons.produce_path import solutions
-from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of
+from minikafka.lessons.produce_purgatory import solutions
 
 _NONE, _AWAY, _FEW = Errors.NONE.name, Errors.NOT_LEADER_OR_FOLLOWER.name, Errors.NOT_ENOUGH_REPLICAS.name
 _ASKED: list[tuple[int, list[str]]] = [
@@ -63,7 +63,7 @@ def _waits(factory: Any, acks: int, errors: list[str]) -> bool:
 
 
 delayed_required = Exercise(
-    "Exercise 2, must the request wait?",
+    "Exercise 1, must the request wait?",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.delayed_produce_request_required,

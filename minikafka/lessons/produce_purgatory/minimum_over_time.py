@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minikafka.lab.course.diagrams import Picture
+from minikafka.lab.stage.produce_path import ProducePath
 from minikafka.lab.widgets import drawing
-from minikafka.lessons.produce_path.produce_path import ProducePath
 
 _LEFT, _RIGHT, _TOP, _ROW, _CAPTION = 180, 10, 34, 30, 18
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.stage.workbench import NOON, scratch
-from minikafka.lessons.produce_path.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 
 ALL = -1
 _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}
@@ -188,21 +187,6 @@ class ProducePath:
         """The in-sync replicas by the controller."""
         topic, _, index = name.rpartition("-")
         return sorted(self.cluster.registration(topic, int(index)).isr)
-
-    def moment(self, caption: str) -> PurgatoryMoment:
-        """What waits in broker 0 now, and for what."""
-        marks = tuple(
-            PartitionMark(name, log.high_watermark, log.log_end_offset, tuple(self.isr(name)))
-            for name in ("orders-0", "orders-1")
-            for log in [self.log(name)]
-        )
-        waiting = tuple(
-            WaitingProduce(posted.number, posted.deadline_ms, tuple(sorted(posted.required.items())))
-            for posted in self.posted
-            if posted.required and not posted.request.done
-        )
-        answered = tuple(str(posted) for posted in self.posted if posted.request.done)
-        return PurgatoryMoment(caption, self.now_ms, marks, waiting, answered)
 
     def _sent(self, body: Any, acks: int, timeout_ms: int) -> Posted:
         from minikafka.broker.cluster import PRODUCE_VERSION

@@ -4,11 +4,11 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.asked_brokers import brokers_of, fetch_line, parts
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lessons.produce_path import solutions
-from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of, fetch_line, parts
+from minikafka.lessons.produce_purgatory import solutions
 
 _REQUESTS = "request INT, t INT, deadline INT, partition STRING, required BIGINT"
 _FETCHES = "t INT, partition STRING, end BIGINT"
@@ -130,7 +130,7 @@ def _when(
 
 
 answered_when = Exercise(
-    "Exercise 5, when is each request answered?",
+    "Exercise 3, when is each request answered?",
     lambda: [
         _case("one partition", "0:+5 0:2, 1:f 0:0, 2:f 0:2"),
         _case("two requests, one fetch", "0:+9 0:2, 1:+9 0:1, 2:f 0:0, 3:f 0:3"),

@@ -5,10 +5,10 @@ from typing import Any
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
+from minikafka.lab.exercises.asked_brokers import brokers_of, fetch_line
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
-from minikafka.lessons.produce_path import solutions
-from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of, fetch_line
+from minikafka.lessons.produce_purgatory import solutions
 
 _REPLICAS = 3
 _ASKED = [  # leads, required_offset, high_watermark, in_sync, min_isr
@@ -93,7 +93,7 @@ def _checked(
 
 
 enough_replicas = Exercise(
-    "Exercise 3, is this part settled?",
+    "Exercise 2, is this part settled?",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.check_enough_replicas_reach_offset,

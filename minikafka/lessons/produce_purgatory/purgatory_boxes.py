@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from minikafka.lab.stage.produce_path import ProducePath
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
-from minikafka.lessons.produce_path.produce_path import ProducePath
-from minikafka.lessons.produce_path.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
+from minikafka.lessons.produce_purgatory.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 
 _LEFT, _LANE, _BOX, _UNIT, _CELL = 104, 54, 30, 34, 22
 _LABEL, _LABEL_WIDTH = 110, 256
@@ -23,7 +23,7 @@ class PurgatoryBoxes:
     def after(self, caption: str, action: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Do `action(*arguments, **named)`, then record the moment under `caption`; gives what `action` gave."""
         answer = action(*arguments, **named)
-        self.frames.append(self.path.moment(caption))
+        self.frames.append(moment_of(self.path, caption))
         return answer
 
     def play(self) -> Player:
@@ -36,6 +36,22 @@ class PurgatoryBoxes:
             title=self.title,
             start=len(self.frames) - 1,
         )
+
+
+def moment_of(path: ProducePath, caption: str) -> PurgatoryMoment:
+    """What waits in broker 0 now, and for what."""
+    marks = tuple(
+        PartitionMark(name, log.high_watermark, log.log_end_offset, tuple(path.isr(name)))
+        for name in ("orders-0", "orders-1")
+        for log in [path.log(name)]
+    )
+    waiting = tuple(
+        WaitingProduce(posted.number, posted.deadline_ms, tuple(sorted(posted.required.items())))
+        for posted in path.posted
+        if posted.required and not posted.request.done
+    )
+    answered = tuple(str(posted) for posted in path.posted if posted.request.done)
+    return PurgatoryMoment(caption, path.now_ms, marks, waiting, answered)
 
 
 def render_purgatory(frame: PurgatoryMoment, rows: int = 0, answers: int = 0) -> str:
