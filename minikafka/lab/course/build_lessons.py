@@ -2,8 +2,8 @@
 
 A lesson is written as plain Python with `# %%` cells in its folder of `minikafka/lessons`; that is what is reviewed.
 `11a-produce-path.py` becomes `notebooks/11a-produce-path.ipynb`, and `11a-produce-path-rebuild.py`, with the exercises
-and rungs, the notebook beside it. `.solutions.py` becomes one of the same name in `notebooks/solutions`, and `.zh.py` one
-in `notebooks/zh`, whose first cell chooses that language.
+and rungs, the notebook beside it. `.solutions.py` becomes one of the same name in `notebooks/solutions`, and `.zh.py`
+one in `notebooks/zh`, whose first cell chooses that language.
 
 Building runs a text in a fresh kernel and stores the outputs, without the state of widgets; what answers an open
 prediction is folded. A test notices when text

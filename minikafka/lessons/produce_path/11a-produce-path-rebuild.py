@@ -74,6 +74,7 @@ def _effective_min_isr(self, leader_log):
 minimum.check(_effective_min_isr)
 
 # %%
+from minikafka.cluster.partition import ACKS_ALL
 from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException
 from minikafka.log.log_append_info import LeaderHwChange
 from minikafka.log.producer.verification_guard import VerificationGuard

@@ -32,6 +32,7 @@ minimum.check(_effective_min_isr)
 # Rung 2 is exercise 1 with the append behind it. The lock is held from the question to the mark, so that nobody changes the ISR in between.
 
 # %%
+from minikafka.cluster.partition import ACKS_ALL
 from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException
 from minikafka.log.log_append_info import LeaderHwChange
 from minikafka.log.producer.verification_guard import VerificationGuard

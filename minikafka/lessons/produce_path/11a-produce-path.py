@@ -63,7 +63,7 @@ diagram("produce_path")
 # - **acks**: what the producer waits for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
 # - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync for `acks=all`, the leader included.
 # - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
-# - **Purgatory:** where a request with `acks=all` waits for that. The next lesson walks through it.
+# - **Purgatory:** where a request with `acks=all` waits for that, for a limited time. The next lesson walks through it.
 #
 # ## 3. The rules
 #
@@ -151,7 +151,7 @@ for number in (0, 1, "all"):
 print(acks.values(), "high watermark", acks.log().high_watermark)
 
 # %% [markdown]
-# All three are stored alike. `acks` decides **when the producer is told**, with one exception, which comes below. Now let broker 1 fetch until the last producer is told:
+# All three are stored alike. `acks` decides **when the producer is told**. Now broker 1 fetches until the last one is told:
 
 # %%
 waiting, rounds = acks.posted[-1], []
@@ -261,7 +261,7 @@ odd = many.produce(("orders-1", "s"), ("orders-1", ["t", "u"]), acks=1)
 print(odd, many.values("orders-1"))
 
 # %% [markdown]
-# Kafka keeps valid partitions in one map and errors in another; under the same key the later entry replaces the earlier. So `s` was appended, and the answer is `INVALID_RECORD`: errors come last in the response (exercise 2 asks Kafka).
+# Valid partitions stand in one map and errors in another; under the same key the later entry replaces the earlier. So `s` was appended, and the answer is `INVALID_RECORD`: errors come last in the response (exercise 2 asks Kafka).
 #
 # ## 5. Three witnesses
 #
@@ -303,7 +303,7 @@ for number in (5, 7, 8, 12, 13, 17, 20):
     print(f"{number:2} {workload.operations[number]!s:28} log end {row['log_end_offset']}  mark {row['high_watermark']}  answered {row['answers']}")
 
 # %% [markdown]
-# An answer is a pair: the operation that asked, and an error. Spark tells only who is acknowledged or too late; on the other answers there are two witnesses.
+# An answer is a pair: the operation that asked, and an error. Of answers Spark knows only `acknowledged` and `timed_out`.
 #
 # Now a planted bug: the leader appends first, and checks the minimum afterwards. (Operation 5 is the first `produce`.)
 
@@ -315,8 +315,8 @@ at_operation = found.first_difference.operation
 
 # %%
 predict(
-    "bug-differs-after",
-    "After which operation do minikafka's brokers with this bug differ first?",
+    "late-minimum-differs-after",
+    "After which operation does this bug show first?",
     ___,
     lambda: at_operation,
 )
@@ -334,6 +334,7 @@ predict(
 
 # %%
 print(found.first_difference)
+print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')}" for each in (sick, spark, kafka) if each))
 
 # %% [markdown]
 # Spark and Kafka contradict minikafka about the end of the log. No answer shows this bug: the producer is told `NOT_ENOUGH_REPLICAS` as before. It takes that for *nothing was appended* and sends the record again.

@@ -28,7 +28,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         "p q r": "Partitions are kept in a map: the later entry replaces the earlier one.",
         "p q": "The later entry under the same key replaces the earlier one.",
     },
-    "bug-differs-after": {
+    "late-minimum-differs-after": {
         5: "Both replicas are in sync: the minimum is met, before the append and after it.",
         12: "acks=1 asks for no minimum, so it makes no difference when the minimum is checked.",
         18: "The ISR is complete again. The damage was done while it was not.",

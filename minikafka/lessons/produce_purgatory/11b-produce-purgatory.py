@@ -140,7 +140,7 @@ walk = step_through(back.fetch, 1, into=BACK, locals_of_interest={"leader_hw_inc
 print(waiting)
 
 # %%
-PathWalk(walk).play()
+PathWalk(walk, pictured=[14]).play()
 
 # %% [markdown]
 # The first fetch took the record along. The second asks for what follows, and so tells the leader that the record has arrived. It covers both partitions that broker 1 follows here, so `update_follower_fetch_state` runs twice.

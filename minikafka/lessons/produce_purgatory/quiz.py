@@ -38,8 +38,8 @@ QUESTIONS = (
     Question(
         CHOOSE,
         "The minimum, before and after",
-        "Two replicas, `min.insync.replicas=2`. The leader has appended a record with `acks=all`; then the follower dies"
-        " and leaves the ISR. What is the producer told?",
+        "Two replicas, `min.insync.replicas=2`. The leader has appended a record with `acks=all`; then the follower"
+        " dies and leaves the ISR. What is the producer told?",
         told_when_the_isr_shrinks,
         "Below the minimum the high watermark stands still: the request is never checked a second time, so the timer"
         " answers.",
