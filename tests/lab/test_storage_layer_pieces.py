@@ -8,8 +8,8 @@ import pytest
 from minikafka.common.errors import KafkaStorageException
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses
 from minikafka.lab.stage.planted_bugs import planted
-from minikafka.lessons.storage_layer.log_dir_lanes import LANES, DirLine, LogDirLanes, marked_lines, render_lanes
-from minikafka.lessons.storage_layer.storage_layer import LOG_STARTS, StorageLayer, break_disk, refused_by
+from minikafka.lab.stage.storage_layer import LOG_STARTS, StorageLayer, break_disk, refused_by
+from minikafka.lab.widgets.log_dir_lanes import LANES, DirLine, LogDirLanes, marked_lines, render_lanes
 from minikafka.witness import agree
 from minikafka.witness.log_dir.workload import LogDirWorkload
 

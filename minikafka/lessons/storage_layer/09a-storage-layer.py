@@ -1,30 +1,33 @@
 # %% [markdown]
-# # Storage layer
+# # Background tasks
 #
-# *What a broker writes down beside its logs, and what the next start trusts.*
+# *What a broker flushes, writes down and deletes by the clock.*
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, an hour and ten minutes to rebuild. **Before:** *Segments*, *Loading*, *Crash and recovery*.
+# **Time:** half an hour to read, three quarters of an hour to rebuild. **Before:** *Segments*, *Crash and recovery*.
 #
-# **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, and what a start after a crash costs.
+# **Afterwards you can decide:** which flush settings you need, and when the disk space of old records and of a deleted topic comes back.
 #
-# A log's files do not tell everything about it. What goes wrong without a component that writes down the rest? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. Half a minute later the broker is killed.
+# What goes wrong without work that runs by the clock? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. The picture shows the broker and its log directory up to second 20. At second 40 the broker is killed.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
-from minikafka.lessons.storage_layer.log_dir_lanes import LogDirLanes
-from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, four_of_six, refused_by
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses, wake_witnesses
+from minikafka.lab.stage.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS
+from minikafka.lab.widgets.log_dir_lanes import LogDirLanes
+from minikafka.lessons.storage_layer.six_customers import six_customers
 
 layer = StorageLayer()
-lanes = LogDirLanes(layer, "Four customers are deleted, and the broker is killed")
-four_of_six(lanes)
+lanes = LogDirLanes(layer, "Four customers are deleted")
+six_customers(lanes)
 wake_witnesses()
 lanes.play()
 
 # %%
-layer.start()
+lanes.sleep_until(lambda: layer.second == 40)
+lanes.after("the broker is killed", layer.kill)
+lanes.after("the broker starts again", layer.start)
 got = layer.values("orders-0")
 
 # %%
@@ -36,15 +39,17 @@ predict(
 )
 
 # %%
-print("a consumer gets", got)
-layer.kill()
-(layer.log_dirs[0] / LOG_STARTS).unlink()
-layer.start()
-print("without the file of log starts it gets", layer.values("orders-0"))
+print("killed at second", layer.second, "- a consumer gets", got)
+early = StorageLayer()
+six_customers(LogDirLanes(early))
+early.kill()
+early.start()
+print("killed at second", early.second, "- a consumer gets", early.values("orders-0"))
+lanes.play()
 
 # %% [markdown]
-# Only a small file beside `orders-0` says where the log begins. Without it the deleted customers are back.
-# **A log's own files do not say where it begins, how much of it is on the device, or whether it was closed. `LogManager` writes this down, and reads it when the broker starts.**
+# At second 30 a task wrote into a small file where the log begins. A broker that is killed before that has the deleted customers back.
+# **A log's own files do not say where it begins, nor how much of it is on the device. `LogManager`, which has all logs of a broker, writes this down by the clock. A kill loses what has changed since then.**
 #
 # (`StorageLayer()` is a broker's `LogManager` with its own log directory and clock; `sleep` is in seconds. A `___` is a blank
 # for you to fill. Spark and Apache Kafka are starting for part 5.)
@@ -55,13 +60,12 @@ print("without the file of log starts it gets", layer.values("orders-0"))
 diagram("storage_layer")
 
 # %% [markdown]
+# - **Task:** work that runs by the clock. `LogManager` has five.
 # - **Log directory:** one entry of `log.dirs`, mostly a disk of its own, with a directory for each partition and a few files for all.
 # - **Recovery point** of a log: everything below it is known to be on the device (flushed), or lies below the log's start.
-# - **Checkpoint:** a text file with an offset for each partition.
-# - **Marker:** `.kafka_cleanshutdown`. A **clean** stop leaves it, an **unclean** one does not.
-# - **Task:** work that runs by the clock. `LogManager` has five.
+# - **Checkpoint:** a text file with an offset for each partition. Two tasks write one each: recovery points, and log starts.
 #
-# A log directory one minute after a start. Its checkpoints hold version, number of lines, then topic, partition, offset.
+# The checkpoints of a log directory one minute after a start. They hold version, number of lines, then topic, partition, offset.
 
 # %%
 layer = StorageLayer()
@@ -71,9 +75,8 @@ layer.append("orders-0", *"abc")
 layer.append("users-0", *"abcde")
 layer.delete_records("users-0", 2)
 layer.sleep(60)
-print(*layer.entries(), sep="\n")
 for name in (RECOVERY_POINTS, LOG_STARTS):
-    print(f"\n{name}:\n{(layer.log_dirs[0] / name).read_text()}", end="")
+    print(f"{name}:\n{(layer.log_dirs[0] / name).read_text()}")
 
 # %%
 erratum(
@@ -83,41 +86,17 @@ erratum(
 )
 
 # %% [markdown]
-# | name | what it is | who writes it |
-# |:---|:---|:---|
-# | `.lock` | held by the process that uses the directory | the start; a stop deletes it, a kill does not |
-# | `.kafka_cleanshutdown` | the marker, with the broker's epoch | a clean stop; the next start deletes it |
-# | `recovery-point-offset-checkpoint` | recovery points | a task, a clean stop, a deletion, a truncation |
-# | `log-start-offset-checkpoint` | log starts | a task, a clean stop, a deletion |
-# | `cleaner-offset-checkpoint` | how far compacted logs are clean | the cleaner |
-# | `replication-offset-checkpoint` | high watermarks | `ReplicaManager` (not here) |
-# | `meta.properties` | ids of cluster, node, directory | `kafka-storage.sh format`, the broker |
-# | `topic-partition` | a log | `get_or_create_log` |
-# | `topic-partition.ID-delete` | a log that waits to be deleted | `async_delete` |
-# | `topic-partition.ID-future` | a log that is moved here from another directory | `get_or_create_log` |
-# | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start |
-#
-# A start ignores other *files*. Any other *directory* makes it fail, even `lost+found`; only the cluster's metadata and `remote-log-index-cache` may be there.
-#
 # ## 3. The rules
 #
-# 1. At any time at most one process has a log directory.
-# 2. The marker is there only while nobody has the logs open.
-# 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once.)
-# 4. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
-# 5. The name of a directory tells what it is. (A start also asks the cluster's metadata whether a partition is still this broker's. If it is not, the start renames its directory to `-stray`.)
-#
-# (`refused_by` gives the exception that a call raises.)
+# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once.)
+# 2. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
+# 3. The checkpoints name only logs that are in use: when a log is deleted, they are written without it.
 
 # %%
-print("rule 1:", refused_by(StorageLayer(directory=layer.directory).start))
-print("rule 2: up", layer.has_marker(), end=", ")
-print("rule 3:", [(name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset) for name, offset in layer.checkpoint().items()])
-print("rule 4:", layer.checkpoint(LOG_STARTS))
+print("rule 1:", [(name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset) for name, offset in layer.checkpoint().items()])
+print("rule 2:", layer.checkpoint(LOG_STARTS))
 layer.delete("users-0")
-print("rule 5:", [name for name in layer.entries() if name.endswith("/")])
-layer.stop()
-print("rule 2: down", layer.has_marker())
+print("rule 3:", layer.checkpoint(), layer.checkpoint(LOG_STARTS))
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -338,150 +317,6 @@ predict(
 # %% [markdown]
 # The name does not say how long the log has waited, so each start waits the whole minute again. `kafka-delete-logs` runs next when a log is due.
 #
-# ### The stop and the start
-#
-# Two logs have two segments each.
-
-# %%
-layer = StorageLayer()
-layer.start()
-layer.create("orders-0", "users-0")
-for name in ("orders-0", "users-0"):
-    layer.append(name, *"abc")
-    layer.roll(name)
-    layer.append(name, *"de")
-step_through(layer.before_shutdown(), into={"LogManager.shutdown"}, locals_of_interest={"log_dir"}).play()
-
-# %% [markdown]
-# The broker starts again, is killed before it writes a record, and starts a third time.
-
-# %%
-print("left behind:", layer.checkpoint(), " marker:", layer.has_marker())
-manager = layer.made()
-logs_when_made = len(manager.all_logs)
-LOCALS = {"had_clean_shutdown", "recovery_points", "log_start_offsets", "failures"}
-walk = step_through(manager.startup, into={"LogManager.startup", "LogManager.load_logs"}, locals_of_interest=LOCALS)
-layer.kill()
-recovered = layer.start()
-
-# %%
-predict(
-    "segments-third-start-reads",
-    "How many of the four segments does the third start read and check?",
-    ___,
-    lambda: len(recovered),
-)
-
-# %%
-print("recovered:", recovered)
-walk.play()
-
-# %%
-erratum(
-    "All logs are loaded when the manager is constructed; then the server calls startup",
-    "the constructor makes, checks and locks directories; loading is step 2 of startup",
-    f"logs of the manager that was made: {logs_when_made}, and after its startup: {len(manager.current_logs)}",
-)
-
-# %% [markdown]
-# Step 1 of `load_logs` deletes the marker before any log is opened, so after a start that is killed the next one finds no marker. Here that is cheap: the recovery points are the log ends, so only each log's last segment is read.
-#
-# ### A checkpoint that lies
-#
-# One log has six records in segments at 0, 2 and 4; four are flushed, and the file says so. After each kill somebody changes the line of `orders-0`.
-
-# %%
-layer = StorageLayer()
-layer.start()
-layer.create("orders-0")
-for pair in ("ab", "cd", "ef"):
-    layer.roll("orders-0") if layer.log("orders-0").log_end_offset else None
-    layer.append("orders-0", *pair)
-layer.sleep(30)
-print(layer.checkpoint(), [segment.base_offset for segment in layer.log("orders-0").log_segments])
-
-# %%
-told = {}
-for line in ("orders 0 4", "orders 0 0", "orders 0 100", "orders 0 many", "orders zero"):
-    layer.kill()
-    layer.rewrite(f"0\n1\n{line}\n")
-    told[line] = (layer.start(), layer.log("orders-0").recovery_point, layer.is_offline())
-
-# %%
-predict(
-    "segments-recovered-orders-100",
-    "'orders 0 100': how many segments are recovered (read and checked)?",
-    ___,
-    lambda: len(told["orders 0 100"][0]),
-)
-
-# %%
-predict(
-    "outcome-of-orders-many",
-    "'orders 0 many', no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
-    ___,
-    lambda: (len(told["orders 0 many"][0]), told["orders 0 many"][2]),
-)
-
-# %%
-for line, (recovered, recovery_point, offline) in told.items():
-    print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
-
-# %% [markdown]
-# A value that is too low costs time. A value that is too high is lowered to the log end: Kafka then trusts all segments below the last one, even if they were never flushed. If partition or offset is no number, the whole
-# file is ignored. A line without exactly three words counts, after any stop, as a failing disk: the start still recovers the log, but the directory goes offline. But the numbers count only after an unclean stop:
-
-# %%
-layer = StorageLayer()
-layer.start()
-layer.create("orders-0")
-layer.append("orders-0", *"abc")
-layer.stop()
-layer.rewrite("0\n1\norders 0 0\n")
-believed = layer.start()
-erratum("At the start each log's checkpoint becomes its recovery point",
-        "after an unclean stop. After a clean one everything is flushed, and the recovery point is the log end, whatever the file says",
-        f"the file says 0, recovered: {believed}, recovery point: {layer.log('orders-0').recovery_point}")  # fmt: skip
-
-# %% [markdown]
-# ### A disk that fails
-#
-# The second of two log directories fails. The task of the recovery points notices it first, at second 30.
-
-# %%
-layer = StorageLayer(dirs=("disk-a", "disk-b"))
-layer.start()
-layer.create("orders-0", "users-0", "audit-0")
-print(*([name for name in layer.entries(disk) if name.endswith("/")] for disk in (0, 1)))
-break_disk(layer.log_dirs[1])
-layer.sleep(30)
-
-# %%
-predict(
-    "append-to-users-0",
-    "What does an append to users-0 give now? (the log's new end, or the name of the exception)",
-    ___,
-    lambda: layer.append("users-0", "x"),
-)
-
-# %%
-layer.notice_failures()
-print("logs that are left:", [str(log.topic_partition) for log in layer.manager.all_logs])
-print("the end of orders-0:", layer.append("orders-0", "x"))
-print("the stop ends with", refused_by(layer.stop))
-
-# %%
-predict(
-    "markers-in-disks",
-    "Is there a marker in disk-a, and in disk-b? (a pair such as (True, True))",
-    ___,
-    lambda: (layer.has_marker(0), layer.has_marker(1)),
-)
-
-# %% [markdown]
-# After one error in one file `LogManager` takes the directory and its logs out of use, and the broker goes on with the others. If the directory holds the metadata log (by default the first one does), the broker halts.
-# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was already destroyed. The broker writes it to its own log and goes on with its stop.
-#
 # ## 5. Three witnesses
 #
 # minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has only these lines, tell the same life of a broker. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
@@ -549,25 +384,22 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # %% [markdown]
 # ## 6. Exercises
 #
-# In [Storage layer: rebuild](09-storage-layer-rebuild.ipynb): five functions and five rungs.
+# In [Background tasks: rebuild](09a-storage-layer-rebuild.ipynb): two functions and four rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the five tasks and their periods, the bytes of all files | directories are loaded in the order of their names | moving a log to another directory |
-# | the steps of start, stop and deletion | an exception where Kafka halts because no directory is left | stray logs, cordoned directories (see the exercises); changed settings |
-# | what a damaged checkpoint leads to | no remote storage | the cleaner |
+# | the five tasks and their periods, the bytes of both checkpoints | no remote storage | the cleaner |
+# | the steps of a deletion | tasks that are due at the same second run one after the other; a broker's `background.threads`, ten by default, may run them at once | settings that change while the broker runs |
 #
-# *What is different here:* tasks that are due at the same second run one after the other. A broker's `background.threads`, ten by default, may run them at once.
-#
-# **A question to take along.** A broker was shut down, and has been starting for 20 minutes; the log says that it recovers logs. What do you check first?
+# **A question to take along.** An hour ago a topic's `retention.ms` was set to a minute. The disk is as full as before. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Was the stop clean? The broker's log says it for each directory. If not: was the process killed before its stop was done, or was an earlier start killed? Had a directory failed?
-# With fresh recovery points one segment per log is read, without the file everything. `num.recovery.threads.per.data.dir` says how many logs at a time.
+# Is the topic compacted, perhaps with `compact,delete`? The retention task passes over it. If not: has the task run since, and did files with the ending `.deleted` wait for `file.delete.delay.ms`?
+# By default both take minutes, not an hour. A record with a timestamp in the future keeps its segment, and all after it.
 #
 # </details>
 
@@ -576,16 +408,16 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 #
 # - Acknowledged is not flushed. With the default settings only a roll and a clean stop flush; until then the operating system writes when it likes.
 # - A flush moves the recovery point in memory. A task writes it into the file, by default once a minute, and flushes nothing.
-# - The marker of a clean stop is there only while nobody has the logs open. A start takes it away before it opens the first log.
-# - A recovery point in the file that is too low costs time. One that is too high may make the start trust what was never flushed.
-# - The name of a directory tells what it is: a log, or one that ends in `-delete`, `-future` or `-stray`.
+# - A log start that no task has written down is lost by a kill: deleted records are back.
+# - `retention.ms` says from when on records may go. They go at the next run of the retention task, which passes over compacted logs.
+# - What is deleted first gets another name. Its disk space is free a minute later by default.
 #
-# ![From the producer to the disk](../diagrams/storage_layer.svg)
+# ![Five tasks, and what each does in a log directory](../diagrams/storage_layer.svg)
 #
 # | who | flushes, writes or deletes what | when |
 # |:---|:---|:---|
 # | a roll | has all below the new segment flushed | right after it, in the background |
-# | a clean stop | flushes every log, then writes the marker | at the stop |
+# | a clean stop | flushes every log and writes both checkpoints | at the stop |
 # | an append | flushes the log | once `flush.messages` records are not flushed; by default never |
 # | the flusher | flushes the logs that were not flushed for `flush.ms` | every `log.flush.scheduler.interval.ms`; by default it runs once |
 # | the task of the recovery points | writes them to their file | every 60 s by default |
@@ -594,4 +426,4 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # | `kafka-delete-logs` | deletes the directory of a deleted partition | after `log.segment.delete.delay.ms`, by default a minute; a start begins the wait again |
 
 # %% [markdown]
-# **Next:** compaction: how a log forgets what is superseded, and nothing else.
+# **Next:** *Start and stop*: what a start trusts of all that, and what it reads again.

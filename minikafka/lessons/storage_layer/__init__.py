@@ -1,1 +1,1 @@
-"""The lesson *Storage layer*. Its own pieces: `log_dir_lanes`, `storage_layer`."""
+"""The lesson *Background tasks*. Its own piece: `six_customers`."""

@@ -1,4 +1,4 @@
-"""What *Storage layer* plants into minikafka for a moment, so that the witnesses can find it."""
+"""What *Background tasks* plants into minikafka for a moment, so that the witnesses can find it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,8 +1,8 @@
-"""Wrong answers to the predictions of *Storage layer*, by id, and what one must believe to give such an answer."""
+"""Wrong answers to the predictions of *Background tasks*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
     "customers-after-kill": {
-        6: "A small file beside the log says that it begins at 4.",
+        6: "At second 30 a task wrote down that the log begins at 4.",
         0: "A kill ends the process. The files stay.",
     },
     "recovery-file-at-90": {
@@ -45,29 +45,6 @@ BELIEFS: dict[str, dict[object, str]] = {
         10: "The name does not say how long the log has waited.",
         30: "At that run the log has waited for only 30 seconds.",
         90: "The task schedules its next run for when the log is due.",
-    },
-    "segments-third-start-reads": {
-        0: "The second start deleted the marker, so the third is unclean.",
-        4: "Segments below the recovery point are not read.",
-        1: "There are two logs.",
-    },
-    "segments-recovered-orders-100": {
-        0: "At least the last one is recovered.",
-        3: "The last segment would hold 100.",
-    },
-    "outcome-of-orders-many": {
-        (3, True): "A bad number does not take the directory offline.",
-        (0, True): "A bad number does not take the directory offline.",
-        (1, False): "The file is ignored, so everything is read.",
-        (0, False): "The stop was unclean: everything is read.",
-    },
-    "append-to-users-0": {
-        1: "The log's directory has failed.",
-        "IOException": "The task got that one. Later callers get another.",
-    },
-    "markers-in-disks": {
-        (True, True): "disk-b has failed, so it gets no marker.",
-        (False, False): "Markers are written before the exception.",
     },
     "lying-checkpoint-differs-after": {
         11: "The wrong file was written at second 30.",

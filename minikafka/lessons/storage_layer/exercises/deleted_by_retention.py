@@ -6,10 +6,10 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.managed import after_lines
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import after_lines
 from minikafka.witness.log.workload import START_MS
 
 _SCHEMA = (
@@ -141,7 +141,7 @@ def _going(
 
 
 deleted_by_retention = Exercise(
-    "Exercise 4, what a run of the retention task deletes",
+    "Exercise 2, what a run of the retention task deletes",
     lambda: [_case(logs) for logs in _LOGS_OF_CASES],
     judged_by_spark,
     solutions.deleted,

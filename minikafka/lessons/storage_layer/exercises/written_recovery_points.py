@@ -4,10 +4,10 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.managed import after_lines
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import after_lines
 
 _SCHEMA = "partition STRING, second INT, kind STRING, log_end BIGINT"
 _EVENTS = (
@@ -82,7 +82,7 @@ def _said(
 
 
 written_recovery_points = Exercise(
-    "Exercise 3, what the file of recovery points says",
+    "Exercise 1, what the file of recovery points says",
     lambda: [_case(now) for now in _SECONDS],
     judged_by_spark,
     solutions.recovery_points,

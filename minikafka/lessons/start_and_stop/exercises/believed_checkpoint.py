@@ -5,9 +5,9 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.managed import managed
 from minikafka.lab.exercises.task import Belief
-from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import managed
+from minikafka.lessons.start_and_stop import solutions
 
 _OFFLINE = "offline"
 _PARTITIONS = ("orders-0", "users-1")
@@ -107,7 +107,7 @@ def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFL
 
 
 believed_checkpoint = Exercise(
-    "Exercise 5, what a start believes",
+    "Exercise 3, what a start believes",
     lambda: [_case(number) for number in range(len(_TEXTS))],
     judged_by_spark,
     solutions.read_recovery_points,

@@ -7,9 +7,9 @@ from typing import Any
 from minikafka.common.errors import KafkaException
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.managed import managed
 from minikafka.lab.exercises.task import Belief
-from minikafka.lessons.storage_layer import solutions
-from minikafka.lessons.storage_layer.exercises.managed import managed
+from minikafka.lessons.start_and_stop import solutions
 
 _ID = "0123456789abcdef0123456789abcdef"
 _REFUSED = ("refused", "", -1)

@@ -239,18 +239,6 @@ class StorageLayer:
         return CleanShutdownFileHandler(self.log_dirs[disk]).exists()
 
 
-def four_of_six(lanes: Any) -> None:
-    """Six records, the first four of which are deleted; half a minute later the broker is killed. `lanes` shows it."""
-    layer = lanes.layer
-    lanes.after("the broker starts", layer.start)
-    lanes.after("a log is made", layer.create, "orders-0")
-    for three in (("Ann", "Ben", "Cat"), ("Dan", "Eve", "Fay")):
-        lanes.after(f"{', '.join(three)} are appended", layer.append, "orders-0", *three)
-    lanes.after("DeleteRecords: the log's start moves to 4", layer.delete_records, "orders-0", 4)
-    lanes.sleep(30)
-    lanes.after("the broker is killed", layer.kill)
-
-
 def refused_by(call: Callable[..., object], *arguments: object) -> str:
     """The name of the exception that `call(*arguments)` raises; "nothing" if it raises none."""
     try:

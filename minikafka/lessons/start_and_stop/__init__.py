@@ -1,0 +1,1 @@
+"""The lesson *Start and stop*. Its own piece: `nine_segments`."""
