@@ -1,9 +1,9 @@
 # %% [markdown]
-# # Storage layer: rebuild
+# # Background tasks: rebuild
 #
-# *Five functions to complete, and five methods of the log manager to write anew.*
+# *Two functions to complete, and four methods of the log manager to write anew.*
 #
-# **Time:** an hour and ten minutes: half an hour for the functions, forty minutes for the rungs. **Before:** the lesson [Storage layer](09-storage-layer.ipynb), parts 1 to 5.
+# **Time:** three quarters of an hour: a quarter for the functions, half an hour for the rungs. **Before:** the lesson [Background tasks](09a-storage-layer.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -21,39 +21,10 @@ wake_witnesses()
 # Each exercise is a function. `check` compares it with Spark's answers and reports the first difference. Kafka has sat the same exam: the tests ask its own `LogManager`.
 
 # %%
-from minikafka.lessons.storage_layer.exercises import deleted_by_retention, directory_name, next_log_directory, believed_checkpoint, written_recovery_points
+from minikafka.lessons.storage_layer.exercises import deleted_by_retention, written_recovery_points
 
 # %% [markdown]
-# **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition until it has as many as the others.*
-# The arguments are what Kafka's `nextLogDirs` knows.
-
-# %%
-def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
-    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no
-    new log as long as there is another one; if all are cordoned, the first live one alone is tried.
-    log_counts: dict, how many logs a directory has (none: it is missing). Returns the list of
-    directories to be tried, the best first."""
-    return ___
-
-
-next_log_directory.check(next_log_dirs)
-
-# %% [markdown]
-# **Exercise 2, what a name says.** *Why: to tell in a listing what is live, what will go, and what waits for you.*
-# Kafka's `parseTopicPartitionName` gives topic and partition, or throws; where the log belongs is read from the end of the name. Here both.
-
-# %%
-def parse_topic_partition_name(name):
-    """name: of a directory in a log directory. Returns (kind, topic, partition): kind is "current",
-    "future", "stray" or "delete"; partition is an int. For a name that is none of a log's:
-    ("refused", "", -1)."""
-    return ___
-
-
-directory_name.check(parse_topic_partition_name)
-
-# %% [markdown]
-# **Exercise 3, what the file of recovery points says, in Spark.** *Why: to know what a start after a power cut would read again.*
+# **Exercise 1, what the file of recovery points says, in Spark.** *Why: to know what a start after a power cut would read again.*
 # `events.sparkSession.sql("SELECT … FROM {events} WHERE … {now}", events=events, now=now)` queries the table: names in braces are filled in.
 
 # %%
@@ -68,7 +39,7 @@ def recovery_points(events, now):
 written_recovery_points.check(recovery_points)
 
 # %% [markdown]
-# **Exercise 4, what a run of the retention task deletes, in Spark.** *Why: to foresee which disk space comes back, and of which topics.*
+# **Exercise 2, what a run of the retention task deletes, in Spark.** *Why: to foresee which disk space comes back, and of which topics.*
 
 # %%
 def deleted(segments, now):
@@ -82,19 +53,6 @@ def deleted(segments, now):
 deleted_by_retention.check(deleted)
 
 # %% [markdown]
-# **Exercise 5, what a start believes.** *Why: to know which damage to a checkpoint costs a minute, and which a disk.*
-
-# %%
-def read_recovery_points(text):
-    """text: of a file of recovery points, found after an unclean stop. Returns a dict: partition
-    ("orders-0") → offset; an empty one if the file is not believed, or empty; the word "offline" if
-    the log directory is taken for failed."""
-    return ___
-
-
-believed_checkpoint.check(read_recovery_points)
-
-# %% [markdown]
 # ## Rungs
 #
 # Now the log manager itself. In each rung you write one of its methods anew, and a broker's log directory lives with *your* function in its place: logs grow, roll and are
@@ -104,7 +62,7 @@ believed_checkpoint.check(read_recovery_points)
 # Where they differ you get the shortest life that was found for it, and the first quantity.
 
 # %%
-from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stops, takes_away
+from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, takes_away
 
 starts
 
@@ -156,18 +114,3 @@ def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_
 
 
 takes_away.check(async_delete)
-
-# %%
-from minikafka.log.manager.log_manager import write_clean_shutdown_file
-
-stops
-
-# %%
-def shutdown(self, broker_epoch=-1):
-    """self: the LogManager: cleaner.shutdown() (no cleaner: None), live_log_dirs, _logs_in_dir(log directory) (a dict), _checkpoint_dir(log
-    directory), stray_logs (a dict), logs_to_be_deleted, log_dirs.destroy_locks(). A log has flush(force_flush_active_segment=True), close()
-    and close_handlers(). write_clean_shutdown_file(log directory, broker_epoch) writes the marker. Returns None."""
-    return ___
-
-
-stops.check(shutdown)

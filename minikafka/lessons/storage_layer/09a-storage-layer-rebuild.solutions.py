@@ -1,40 +1,22 @@
 # %% [markdown]
-# # Storage layer: solutions
+# # Background tasks: solutions
 #
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.storage_layer.exercises import believed_checkpoint, deleted_by_retention, directory_name, next_log_directory, written_recovery_points
+from minikafka.lessons.storage_layer.exercises import deleted_by_retention, written_recovery_points
 
 # %% [markdown]
-# **Exercise 1, where a new partition goes.** Logs are counted, not bytes. Python's `sorted` keeps the order of equal ones, as Java's does.
-
-# %%
-next_log_directory.check(next_log_dirs)
-
-# %% [markdown]
-# **Exercise 2, what a name says.** Everything is found from the end: the kind, the id behind the last dot, the partition behind the last dash. `rpartition` gives an empty first part where there is no dot, and that is refused like any other name without a topic.
-
-# %%
-directory_name.check(parse_topic_partition_name)
-
-# %% [markdown]
-# **Exercise 3, what the file of recovery points says.** Two steps: when was it written last, and what had been flushed by then. Before second 30 the range is empty, `max` gives NULL, and nothing joins.
+# **Exercise 1, what the file of recovery points says.** Two steps: when was it written last, and what had been flushed by then. Before second 30 the range is empty, `max` gives NULL, and nothing joins.
 
 # %%
 written_recovery_points.check(recovery_points)
 
 # %% [markdown]
-# **Exercise 4, what a run of the retention task deletes.** `min` over booleans is true as long as all of them are: the window goes from the oldest segment to this one.
+# **Exercise 2, what a run of the retention task deletes.** `min` over booleans is true as long as all of them are: the window goes from the oldest segment to this one.
 
 # %%
 deleted_by_retention.check(deleted)
-
-# %% [markdown]
-# **Exercise 5, what a start believes.** The first fault counts, so the loop returns at once; the number of lines is compared when all of them were good.
-
-# %%
-believed_checkpoint.check(read_recovery_points)
 
 # %% [markdown]
 # ### The rungs
@@ -42,7 +24,7 @@ believed_checkpoint.check(read_recovery_points)
 # Rung 1 compares with the first segment that is there now, so that a log whose old segments have been deleted is not listed.
 
 # %%
-from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stops, takes_away
+from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, takes_away
 
 starts.check(log_starts_to_checkpoint)
 
@@ -65,11 +47,3 @@ retains.check(_cleanup_logs)
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 
 takes_away.check(async_delete)
-
-# %% [markdown]
-# Rung 5 goes from the logs to the checkpoints to the marker. minikafka's own method does the same with a few threads for each directory, and gives none of the rest to a directory with a log that could not be closed.
-
-# %%
-from minikafka.log.manager.log_manager import write_clean_shutdown_file
-
-stops.check(shutdown)
