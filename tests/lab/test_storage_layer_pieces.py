@@ -1,4 +1,4 @@
-"""The pieces of the lesson *Storage layer*: a log manager with a clock by hand, and the lanes of its tasks."""
+"""The pieces of *Background tasks* and *Start and stop*: a log manager with a clock by hand, and the lanes of its tasks."""
 
 import re
 import xml.dom.minidom
@@ -10,6 +10,8 @@ from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.storage_layer import LOG_STARTS, StorageLayer, break_disk, refused_by
 from minikafka.lab.widgets.log_dir_lanes import LANES, DirLine, LogDirLanes, marked_lines, render_lanes
+from minikafka.lessons.start_and_stop.nine_segments import nine_segments
+from minikafka.lessons.storage_layer.six_customers import six_customers
 from minikafka.witness import agree
 from minikafka.witness.log_dir.workload import LogDirWorkload
 
@@ -162,6 +164,25 @@ def test_a_planted_checkpoint_lies():
     with planted("the log end is written as the recovery point"):
         assert by_minikafka(WORKLOAD).value(3, "recovery_point_file") == (("orders-0", 3),)
     assert by_minikafka(WORKLOAD).value(3, "recovery_point_file") == (("orders-0", 0),)
+
+
+def test_a_marker_that_is_left_makes_a_kill_a_clean_stop():
+    workload = LogDirWorkload.parse("start\ncreate orders-0\nstop\nstart\nappend orders-0 [3x10]\nkill\nstart\n")
+    with planted("the start leaves the marker where it is"):
+        sick = by_minikafka(workload)
+    sound = by_minikafka(workload)
+    assert [each.value(3, "clean_shutdown") for each in (sick, sound)] == [True, False]
+    assert [each.value(6, "recovery_points") for each in (sick, sound)] == [(("orders-0", 3),), (("orders-0", 0),)]
+
+
+def test_no_picture_of_a_first_part_tells_the_answer():
+    """Where the log begins is not yet in a file; which segments are read stands nowhere."""
+    customers, segments = LogDirLanes(StorageLayer()), LogDirLanes(StorageLayer())
+    six_customers(customers)
+    nine_segments(segments)
+    assert customers.layer.checkpoint(LOG_STARTS) == {} and customers.frames[-1].second == 20
+    assert segments.layer.checkpoint() == {"orders-0": 7} and segments.frames[-1].second == 45
+    assert segments.layer.start() == ["orders-0/7", "orders-0/8"]
 
 
 @pytest.mark.slow
