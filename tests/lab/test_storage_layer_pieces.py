@@ -1,4 +1,4 @@
-"""The pieces of *Background tasks* and *Start and stop*: a log manager with a clock by hand, and the lanes of its tasks."""
+"""The pieces of *Background tasks* and *Start and stop*: a log manager with a clock by hand, the lanes of its tasks."""
 
 import re
 import xml.dom.minidom
