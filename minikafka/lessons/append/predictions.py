@@ -21,31 +21,15 @@ BELIEFS: dict[str, dict[object, str]] = {
         "OffsetsOutOfOrderException": "That is for batches of one set. Here the set begins below LEO.",
         "OffsetOutOfRangeException": "That is for readers.",
     },
-    "leader-recompresses-gzip": {
-        True: "The leader compares the codec, not its level. The batch stays.",
-    },
-    "roll-an-hour-later": {
-        True: "The records' timestamps count, not the clock: this one is as old as the segment's first batch.",
-    },
-    "time-index-entries": {
-        4: "The time index takes only a timestamp that is later than its last entry.",
-        5: "The first batch is due for no entry, and earlier timestamps add none.",
-        3: "Minute 2 is not after minute 3, which the index has already.",
-    },
-    "recovery-point-after-appends": {
-        5: "A flush comes after a whole append, and takes all six records.",
-        7: "After the flush at 6 one record has come. The next flush waits for five.",
-        0: "After the third append six records were not flushed, and five are enough.",
-    },
     "segments-after-refused-append": {
         1: "The roll of step 8 came before the refusal of step 9, and is not undone.",
     },
-    "recovery-points-differ-after": {
-        4: "There both flush. The append that makes exactly 5 records tells them apart.",
-        3: "The sound log flushed one operation before, at the fifth record.",
-        1: "Four records are too few for both.",
+    "forgotten-12-bytes-differ-after": {
+        1: "There the CRC is wrong, however large the batch is.",
+        3: "270 bytes are more than 250 without the 12 as well.",
+        4: "129 bytes are not above the limit: both take the batch.",
     },
-    "recovery-point-contradicted-by": {
-        2: "Spark has no rule for flushing and says nothing about it.",
+    "log-end-contradicted-by": {
+        1: "Spark knows the sizes and the limit, and its running sum is LEO.",
     },
 }

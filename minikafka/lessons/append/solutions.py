@@ -12,17 +12,6 @@ def offsets_given(appends, max_message_bytes):
     )
 
 
-def codecs_stored(batches, compression_type):
-    return batches.sparkSession.sql(
-        """SELECT t, CASE WHEN marker OR {topic} = 'producer' THEN codec
-                          WHEN {topic} = 'uncompressed' THEN 'none'
-                          ELSE {topic} END AS codec
-           FROM {batches} ORDER BY t""",
-        batches=batches,
-        topic=compression_type,
-    )
-
-
 def ends_of_a_follower(fetches):
     log_end, answers = 0, []
     for fetched_in, batches in fetches:
@@ -37,11 +26,3 @@ def ends_of_a_follower(fetches):
             log_end = lasts[-1] + 1 if taken else log_end
             answers.append(log_end)
     return answers
-
-
-def new_log_start(event, offset, log_start, hw):
-    if event == "truncate fully":
-        return offset
-    if event == "truncate":
-        return min(offset, log_start)
-    return log_start if offset > hw else max(offset, log_start)

@@ -97,7 +97,7 @@ def _before_a_later_epoch(batches: list, asked: int) -> list:
 
 
 follower_ends = Exercise(
-    "Exercise 3, where a follower ends",
+    "Exercise 2, where a follower ends",
     lambda: [
         _fetched("two batches, then one", (0, [(0, 1, 0), (2, 2, 0)]), (0, [(3, 5, 0)])),
         _fetched("gaps", (0, [(0, 1, 0), (5, 6, 0)]), (0, [(20, 20, 0)])),

@@ -6,7 +6,7 @@ from typing import Any
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame
-from minikafka.lessons.append import solutions
+from minikafka.lessons.stored_and_safe import solutions
 from minikafka.witness.log.batch import CODECS
 from minikafka.witness.log.dataframes import batches_frame
 from minikafka.witness.log.workload import START_MS, Workload
@@ -66,7 +66,7 @@ def _right(codec: str, topic: str, marker: bool) -> str:
 
 
 stored_codecs = Exercise(
-    "Exercise 2, the codec of the stored batch",
+    "Exercise 1, the codec of the stored batch",
     lambda: [_stored("producer"), _stored("uncompressed"), _stored("gzip"), _stored("lz4")],
     _judged_by_tables,
     solutions.codecs_stored,

@@ -3,7 +3,7 @@
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
-from minikafka.lessons.append import solutions
+from minikafka.lessons.stored_and_safe import solutions
 from minikafka.witness.log.workload import Workload
 
 _EVENTS = {
@@ -60,7 +60,7 @@ def _wrong_at(events: tuple[str, ...], answer):
 
 
 log_start = Exercise(
-    "Exercise 4, the log start's moments",
+    "Exercise 2, the log start's moments",
     _moments,
     judged_by_spark,
     solutions.new_log_start,
