@@ -1,5 +1,5 @@
-"""Tables for the lesson *Append*: the answers of several appends side by side, and the header fields that the leader
-wrote.
+"""Tables for the lessons *Append* and *Stored and safe*: the answers of several appends side by side, and the header
+fields that the leader wrote.
 """
 
 from html import escape

@@ -322,13 +322,13 @@ print(found.first_difference)
 #
 # *What Spark is told:* the size of each batch. It works out the rest from the workload.
 #
-# **A question to take along.** After a change of leaders a partition has an empty segment, and in `leader-epoch-checkpoint` an epoch in which no
-# record was written. A colleague wants to delete both. What do you check first?
+# **A question to take along.** A producer gets errors, and the active segment of its partition has 0 bytes. A colleague wants to delete that
+# segment. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# What the new leader refused: its first appends were turned down in step 9, after it had noted its epoch and begun the segment. The exception is in the
-# broker's log, or in the producer's. Both traces are harmless, so nothing is deleted; the producer that was refused needs help.
+# Which exception the producer got. `OutOfOrderSequenceException`, `InvalidProducerEpochException` and `InvalidTxnStateException` come from step 9, after step 8 has
+# begun a segment. The empty segment is harmless: the next append that is accepted is written into it. So help the producer, and delete nothing.
 #
 # </details>
 

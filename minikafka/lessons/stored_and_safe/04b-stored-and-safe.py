@@ -32,6 +32,8 @@ predict(
 )
 
 # %%
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+
 for name, each in (("before", raw), ("after", cleaned)):
     print(name, [record.offset for batch in each.log_segments[0].log.batches() for record in batch])
 leader = fresh_log({"cleanup.policy": "compact"})
@@ -66,8 +68,6 @@ diagram("stored_and_safe")
 # (`sent("3x1")` is a batch of three records of one byte, as it comes over the network. Its header has 61 bytes.)
 
 # %%
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
-
 log, batch = fresh_log({"flush.messages": 3}), sent("3x1")
 body = bytes(batch.buffer)[61:]
 log.append_as_leader(batch, leader_epoch=0)
@@ -245,14 +245,8 @@ predict(
 again = fresh_log({"flush.messages": 5})
 for _ in range(2):
     again.append_as_leader(records(2), leader_epoch=0)
-step_through(
-    again.append_as_leader,
-    records(2),
-    leader_epoch=0,
-    watch=again,
-    into={"Log._flush"},
-    locals_of_interest={"offset", "flush_offset"},
-).play()
+step_through(again.append_as_leader, records(2), leader_epoch=0, watch=again, into={"Log._flush"},
+             locals_of_interest={"offset", "flush_offset"}).play()  # fmt: skip
 
 # %%
 log.roll()
