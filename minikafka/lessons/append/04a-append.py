@@ -289,7 +289,7 @@ found = agree(sick, spark, kafka, ignore=("message", "result", "error"))
 
 # %%
 predict(
-    "forgotten-12-bytes-differ-after",
+    "forgotten-bytes-differ-after",
     "After which operation, counted from 0, does minikafka differ first?",
     ___,
     lambda: found.first_difference.operation,

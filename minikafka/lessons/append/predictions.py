@@ -24,7 +24,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "segments-after-refused-append": {
         1: "The roll of step 8 came before the refusal of step 9, and is not undone.",
     },
-    "forgotten-12-bytes-differ-after": {
+    "forgotten-bytes-differ-after": {
         1: "There the CRC is wrong, however large the batch is.",
         3: "270 bytes are more than 250 without the 12 as well.",
         4: "129 bytes are not above the limit: both take the batch.",
