@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Compaction: rebuild
 #
-# *Two functions to complete, and three of the cleaner's functions to write anew.*
+# *Two functions to complete, and two of the cleaner's functions to write anew.*
 #
-# **Time:** an hour: twenty-five minutes for the functions, the rest for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: half of it for the functions, half for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -60,20 +60,8 @@ filthiest_log.check(filthiest)
 # Where they differ you get the shortest workload that was found for it, the first quantity and the first byte.
 
 # %%
-from minikafka.lessons.compaction.rungs import delays, groups, ranges
+from minikafka.lessons.compaction.rungs import groups, ranges
 
-delays
-
-# %%
-def max_compaction_delay(log, first_dirty_offset, now):
-    """log: has non_active_log_segments_from(offset) and config.max_compaction_lag_ms; a segment has
-    get_first_batch_timestamp() (ms). now: ms. Returns for how many ms longer than that the log has waited, 0 if it has not."""
-    return ___
-
-
-delays.check(max_compaction_delay)
-
-# %%
 ranges
 
 # %%

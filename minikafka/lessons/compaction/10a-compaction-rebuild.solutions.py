@@ -24,22 +24,16 @@ filthiest_log.check(filthiest)
 
 # %%
 from minikafka.common.java_numbers import INT_MAX
-from minikafka.lessons.compaction.rungs import delays, groups, ranges
+from minikafka.lessons.compaction.rungs import groups, ranges
 
 # %% [markdown]
-# **Rung 1, a log that has waited too long.** Without a dirty segment nothing has waited: then the oldest is as old as *now*.
-
-# %%
-delays.check(max_compaction_delay)
-
-# %% [markdown]
-# **Rung 2, from where to where.** Three bounds, and the least of them counts. Only segments from the first dirty offset on are asked for their age: what was cleaned once holds nothing back.
+# **Rung 1, from where to where.** Three bounds, and the least of them counts. Only segments from the first dirty offset on are asked for their age: what was cleaned once holds nothing back.
 
 # %%
 ranges.check(cleanable_offsets)
 
 # %% [markdown]
-# **Rung 3, which segments become one.** All sums are from before the cleaning, so a group always fits.
+# **Rung 2, which segments become one.** All sums are from before the cleaning, so a group always fits.
 
 # %%
 groups.check(group_segments_by_size)

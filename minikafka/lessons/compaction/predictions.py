@@ -40,13 +40,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "Sizes before the cleaning count: 97 + 97 > 180.",
         5: "Nothing joins the active segment, and no two others fit: 97 + 97 > 180.",
     },
-    "early-cleaning-consumer-sees": {
-        "3..5": "The cleaning went on to 6..8, which have the same keys: 3, 4 and 5 are superseded.",
-        "6..8": "They are not committed: the high watermark is 6, and a consumer stops there.",
-        "6..9": "The high watermark is 6: a consumer stops there.",
-        "0..5": "This bug cleans too much, not too little.",
-    },
     "early-cleaning-contradicted-first": {
-        "spark": "Spark tells what a consumer sees, at operation 7. Kafka tells at operation 6 what its cleaning kept.",
+        "spark at 7": "Spark tells what a consumer sees, at 7. Kafka tells at 6 what its cleaning kept.",
+        "Apache Kafka at 7": "The cleaning before, operation 6, has already counted what it kept.",
+        "spark at 10": "By then 6 to 8 are committed, and all see the same rows.",
     },
 }

@@ -1,99 +1,13 @@
-"""The ladder of the lesson *Compaction*: who waits too long, from where to where, and which segments become one."""
+"""The ladder of the lesson *Compaction*: from where to where, and which segments become one."""
 
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.cleaned_workloads import OFTEN, OPEN, drawn
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.cleaner import cleanable_offsets as bounds
 from minikafka.log.cleaner import log_cleaner_manager, segment_grouping  # noqa: F401  (who calls the functions)
 
-_OFTEN = {"weights": {"clean": 20, "high_watermark": 25, "update_config": 0, "read": 1, "search": 0}}
-_OPEN = {"producers": 3, "transactions": True}
-
-
-def _drawn(*knobs, **settings):
-    """Knobs for workloads of compacted logs with these settings."""
-    whole = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0, **settings}
-    return tuple({"compaction": True, **_OFTEN, **each, "settings": whole} for each in knobs)
-
-
 # Rung 1
-
-
-def max_compaction_delay(log, first_dirty_offset, now):
-    segments = log.non_active_log_segments_from(first_dirty_offset)
-    timestamps = [segment.get_first_batch_timestamp() for segment in segments]
-    oldest = min([timestamp for timestamp in timestamps if timestamp > 0], default=now)
-    return max(now - log.config.max_compaction_lag_ms - oldest, 0)
-
-
-def _delays(
-    *,
-    of=lambda log, first_dirty: log.non_active_log_segments_from(first_dirty),
-    time=lambda segment: segment.get_first_batch_timestamp(),
-    limit=lambda log: log.config.max_compaction_lag_ms,
-    chosen=min,
-):
-    """A version that asks other segments, for another time, or compares with another limit."""
-
-    def version(log, first_dirty_offset, now):
-        times = [time(segment) for segment in of(log, first_dirty_offset)]
-        return max(now - limit(log) - chosen([each for each in times if each > 0], default=now), 0)
-
-    return version
-
-
-_LATE = (
-    "config cleanup.policy=compact min.cleanable.dirty.ratio=0.9 max.compaction.lag.ms=1000\n"
-    "append_as_leader [3x10 keys=3]\nroll\nmaybe_increment_high_watermark leo\nclean\ntick 900\n"
-    "append_as_leader [1x1 keys=1 ts=now-50]\nappend_as_leader [1x1 keys=1 ts=now+200]\nroll\ntick 100\n"
-    "append_as_leader [1x1 keys=1 ts=now-9000]\nmaybe_increment_high_watermark leo\n"
-    "clean\ntick 850\nclean\ntick 1\nclean\ntick 2000\nclean\n"
-)
-
-delays = Rung(
-    "Rung 1, a log that has waited too long",
-    bounds.max_compaction_delay,
-    why=(
-        "A log that is hardly dirty is left alone, until the first batch of one of its dirty segments has waited for "
-        "max.compaction.lag.ms."
-    ),
-    invariants=(
-        "It only asks, and never answers less than 0.",
-        "Only segments count that are dirty and are not the active one.",
-        "A segment is as old as its first batch says; a first batch without a timestamp (0 or less) says nothing.",
-        "Up to `max_compaction_lag_ms` no log is late.",
-    ),
-    chosen=(_LATE,),
-    profiles=_drawn({}, {}, _OPEN, **{"max.compaction.lag.ms": 100, "min.cleanable.dirty.ratio": 0.6}),
-    returns=(int,),
-    solution=max_compaction_delay,
-    beliefs=(
-        Belief(
-            _delays(of=lambda log, first_dirty: [s for s in log.log_segments if s.base_offset >= first_dirty]),
-            "You ask the active segment, too. It cannot be cleaned, so its records do not make the log late.",
-        ),
-        Belief(
-            _delays(of=lambda log, first_dirty: log.non_active_log_segments_from(0)),
-            "You ask segments that are clean. They have had their turn; what counts begins at `first_dirty_offset`.",
-        ),
-        Belief(
-            _delays(limit=lambda log: 0),
-            "You answer how old the oldest record is. The answer is by how much that exceeds `max_compaction_lag_ms`.",
-        ),
-        Belief(
-            _delays(chosen=max),
-            "You take the youngest of the dirty segments. The one that has waited longest makes the log late.",
-        ),
-    ),
-    hints=(
-        "`log.non_active_log_segments_from(offset)` gives the segments that count.",
-        "Each has `get_first_batch_timestamp()` (ms). Leave out what is not above 0, and take the least.",
-        "The answer is `now - log.config.max_compaction_lag_ms - oldest`, but at least 0; 0 also without any segment.",
-    ),
-)
-
-
-# Rung 2
 
 
 def cleanable_offsets(log, last_clean_offset, now):
@@ -136,7 +50,7 @@ _PIECES = "append_as_leader [4x10 keys=4]\nroll\n"
 _LAG = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 min.compaction.lag.ms="
 
 ranges = Rung(
-    "Rung 2, from where to where",
+    "Rung 1, from where to where",
     bounds.cleanable_offsets,
     why="What ends this range is why a topic is not being compacted.",
     invariants=(
@@ -160,8 +74,8 @@ ranges = Rung(
         "update_config min.compaction.lag.ms=2000\nappend_as_leader [2x10 keys=3 ts=now-9000]\nroll\n"
         "maybe_increment_high_watermark leo\nclean\n",
     ),
-    profiles=_drawn({}, _OPEN, _OPEN, **{"min.compaction.lag.ms": 100})
-    + _drawn(_OPEN, {"weights": {**_OFTEN["weights"], "truncate": 8, "log_start": 8}}),
+    profiles=drawn({}, OPEN, OPEN, **{"min.compaction.lag.ms": 100})
+    + drawn(OPEN, {"weights": {**OFTEN["weights"], "truncate": 8, "log_start": 8}}),
     returns=(bounds.OffsetsToClean, tuple),
     solution=cleanable_offsets,
     beliefs=(
@@ -209,7 +123,7 @@ ranges = Rung(
 )
 
 
-# Rung 3
+# Rung 2
 
 
 def group_segments_by_size(segments, max_size, max_index_size, first_uncleanable_offset):
@@ -260,7 +174,7 @@ _GROUPED = (
 _FOUR = "append_as_leader [1x30 keys=1]\nroll\n" * 4
 
 groups = Rung(
-    "Rung 3, which segments become one",
+    "Rung 2, which segments become one",
     segment_grouping.group_segments_by_size,
     why="Without groups, compaction would leave ever more, ever smaller segments.",
     invariants=(
@@ -281,7 +195,7 @@ groups = Rung(
         "[1x10 keys=2 offset=2147483646]\nroll\nappend_as_follower [1x10 keys=2 offset=2147483649]\nroll\n"
         "maybe_increment_high_watermark leo\nclean\n",
     ),
-    profiles=_drawn({}, {}, _OPEN, {"follower": True}, {}),
+    profiles=drawn({}, {}, OPEN, {"follower": True}, {}),
     returns=(list,),
     solution=group_segments_by_size,
     beliefs=(
@@ -313,5 +227,5 @@ groups = Rung(
     ),
 )
 
-LADDER = (delays, ranges, groups)
+LADDER = (ranges, groups)
 """The rungs in the order in which they are climbed."""

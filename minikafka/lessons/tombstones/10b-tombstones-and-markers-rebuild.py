@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Tombstones and markers: rebuild
 #
-# *A function to complete, and two methods of the cleaner to write anew.*
+# *A function to complete, and three of the cleaner's functions to write anew.*
 #
-# **Time:** forty minutes: a quarter of an hour for the function, the rest for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: a quarter of an hour for the function, the rest for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -38,15 +38,27 @@ survivors.check(surviving)
 # %% [markdown]
 # ## Rungs
 #
-# Now the cleaner itself. In each rung you write one of its methods anew, and minikafka cleans with *your* function in its place. Kafka's own `LogCleaner` cleans
+# Now the cleaner itself. In each rung you write one of its functions anew, and minikafka cleans with *your* function in its place. Kafka's own `LogCleaner` cleans
 # the same logs. Most of the workloads are drawn, and this page does not show them. After each operation all that can be observed must agree (what a
 # turn counted, and up to where the log is clean), and at the end every byte of every file.
 #
 # Where they differ you get the shortest workload that was found for it, the first quantity and the first byte.
 
 # %%
-from minikafka.lessons.tombstones.rungs import checks, retains
+from minikafka.lessons.tombstones.rungs import checks, delays, retains
 
+delays
+
+# %%
+def max_compaction_delay(log, first_dirty_offset, now):
+    """log: has non_active_log_segments_from(offset) and config.max_compaction_lag_ms; a segment has
+    get_first_batch_timestamp() (ms). now: ms. Returns for how many ms longer than that the log has waited, 0 if it has not."""
+    return ___
+
+
+delays.check(max_compaction_delay)
+
+# %%
 retains
 
 # %%

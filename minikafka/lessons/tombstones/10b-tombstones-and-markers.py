@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** twenty-five minutes to read, forty to rebuild. **Before:** *Producers and transactions*; *Read*; *Compaction*.
+# **Time:** twenty-five minutes to read, fifty to rebuild. **Before:** *Producers and transactions*; *Read*; *Compaction*.
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what is left there of a transaction.
 #
@@ -139,6 +139,24 @@ erratum(
 # %% [markdown]
 # **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** If it was, it must read again from the beginning.
 #
+# ### How soon a cleaner comes
+#
+# A cleaner leaves a log alone whose dirty ratio is not above `min.cleanable.dirty.ratio`, so the first cleaning may come late. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count).
+#
+# `min.compaction.lag.ms` ends a cleaning before the first segment with a record younger than that. A consumer less far behind sees every record, if timestamps are close to the time of the append. `grab` gives the log to clean, or nothing:
+
+# %%
+lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": HOUR}, name="young-0")}
+lag["max"] = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": HOUR}, name="late-0")
+write(lag["max"], f"a={'x' * 900}", roll=True)
+Cleaning(lag["max"]).turn()
+for name, log in lag.items():
+    write(log, "b=1", roll=True)
+    for wait in (HOUR - 1 if name == "min" else HOUR, 1):
+        log.time.sleep(wait)
+        print(f"{name}.compaction.lag.ms:", Cleaning(log).grab())
+
+# %% [markdown]
 # ### Transactions
 #
 # Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one with newer rows of all keys.
@@ -161,10 +179,10 @@ predict(
 )
 
 # %% [markdown]
-# `_filter_batch` decides about a batch; here about the transactions' four. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
+# First the cleaner fills the offset map. Then `_filter_batch` decides about a batch; here about the transactions' four. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
 
 # %%
-step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
+step_through(Cleaning(walked).turn, into={"Cleaner.build_offset_map", "_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
 
 # %% [markdown]
 # Both data batches are the last of their producers. The log needs their sequence numbers to recognise a duplicate, so their headers stay, and with them both markers.
@@ -277,7 +295,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb), one function and two rungs.
+# They have a notebook of their own: [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb), one function and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
@@ -302,7 +320,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # ### Card
 #
 # - A consumer that keeps a table must never be `delete.retention.ms` or more behind. If it was, it reads again from the beginning.
-# - The clock of a tombstone starts at the first cleaning that keeps it, not when it is written.
+# - The clock of a tombstone starts at the first cleaning that keeps it. `max.compaction.lag.ms` lets a cleaner come at any dirty ratio.
 # - Aborted records never get into the offset map: they go, and hide no other record.
 # - A marker stays as long as anything of its transaction does, then until its own horizon.
 # - A producer's last batch keeps its header: the log needs the sequence number to recognise a duplicate.

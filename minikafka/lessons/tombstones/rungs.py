@@ -1,21 +1,91 @@
-"""The ladder of the lesson *Tombstones and markers*: which records stay, and what becomes of a batch."""
+"""The ladder of the lesson *Tombstones and markers*: who waits too long, which records stay, what becomes of a batch."""
 
 from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.cleaned_workloads import OPEN, drawn
 from minikafka.lab.rebuild.rung import Rung
+from minikafka.log.cleaner import cleanable_offsets as bounds
+from minikafka.log.cleaner import log_cleaner_manager  # noqa: F401  (who calls the function)
 from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
 from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
 
-_OFTEN = {"weights": {"clean": 20, "high_watermark": 25, "update_config": 0, "read": 1, "search": 0}}
-_OPEN = {"producers": 3, "transactions": True}
-
-
-def _drawn(*knobs, **settings):
-    """Knobs for workloads of compacted logs with these settings."""
-    whole = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0, **settings}
-    return tuple({"compaction": True, **_OFTEN, **each, "settings": whole} for each in knobs)
-
-
 # Rung 1
+
+
+def max_compaction_delay(log, first_dirty_offset, now):
+    segments = log.non_active_log_segments_from(first_dirty_offset)
+    timestamps = [segment.get_first_batch_timestamp() for segment in segments]
+    oldest = min([timestamp for timestamp in timestamps if timestamp > 0], default=now)
+    return max(now - log.config.max_compaction_lag_ms - oldest, 0)
+
+
+def _delays(
+    *,
+    of=lambda log, first_dirty: log.non_active_log_segments_from(first_dirty),
+    time=lambda segment: segment.get_first_batch_timestamp(),
+    limit=lambda log: log.config.max_compaction_lag_ms,
+    chosen=min,
+):
+    """A version that asks other segments, for another time, or compares with another limit."""
+
+    def version(log, first_dirty_offset, now):
+        times = [time(segment) for segment in of(log, first_dirty_offset)]
+        return max(now - limit(log) - chosen([each for each in times if each > 0], default=now), 0)
+
+    return version
+
+
+_LATE = (
+    "config cleanup.policy=compact min.cleanable.dirty.ratio=0.9 max.compaction.lag.ms=1000\n"
+    "append_as_leader [3x10 keys=3]\nroll\nmaybe_increment_high_watermark leo\nclean\ntick 900\n"
+    "append_as_leader [1x1 keys=1 ts=now-50]\nappend_as_leader [1x1 keys=1 ts=now+200]\nroll\ntick 100\n"
+    "append_as_leader [1x1 keys=1 ts=now-9000]\nmaybe_increment_high_watermark leo\n"
+    "clean\ntick 850\nclean\ntick 1\nclean\ntick 2000\nclean\n"
+)
+
+delays = Rung(
+    "Rung 1, a log that has waited too long",
+    bounds.max_compaction_delay,
+    why=(
+        "A log that is hardly dirty is left alone, until the first batch of one of its dirty segments has waited for "
+        "max.compaction.lag.ms."
+    ),
+    invariants=(
+        "It only asks, and never answers less than 0.",
+        "Only segments count that are dirty and are not the active one.",
+        "A segment is as old as its first batch says; a first batch without a timestamp (0 or less) says nothing.",
+        "Up to `max_compaction_lag_ms` no log is late.",
+    ),
+    chosen=(_LATE,),
+    profiles=drawn({}, {}, OPEN, **{"max.compaction.lag.ms": 100, "min.cleanable.dirty.ratio": 0.6}),
+    returns=(int,),
+    solution=max_compaction_delay,
+    beliefs=(
+        Belief(
+            _delays(of=lambda log, first_dirty: [s for s in log.log_segments if s.base_offset >= first_dirty]),
+            "You ask the active segment, too. It cannot be cleaned, so its records do not make the log late.",
+        ),
+        Belief(
+            _delays(of=lambda log, first_dirty: log.non_active_log_segments_from(0)),
+            "You ask segments that are clean. They have had their turn; what counts begins at `first_dirty_offset`.",
+        ),
+        Belief(
+            _delays(limit=lambda log: 0),
+            "You answer how old the oldest record is. The answer is by how much that exceeds `max_compaction_lag_ms`.",
+        ),
+        Belief(
+            _delays(chosen=max),
+            "You take the youngest of the dirty segments. The one that has waited longest makes the log late.",
+        ),
+    ),
+    hints=(
+        "`log.non_active_log_segments_from(offset)` gives the segments that count.",
+        "Each has `get_first_batch_timestamp()` (ms). Leave out what is not above 0, and take the least.",
+        "The answer is `now - log.config.max_compaction_lag_ms - oldest`, but at least 0; 0 also without any segment.",
+    ),
+)
+
+
+# Rung 2
 
 
 def should_retain_records(self, batch, columns):
@@ -82,7 +152,7 @@ _KEYLESS = (
 )
 
 retains = Rung(
-    "Rung 1, which records stay",
+    "Rung 2, which records stay",
     LogCleanerFilter.should_retain_records,
     why="All of compaction is in this one question.",
     invariants=(
@@ -93,8 +163,7 @@ retains = Rung(
         "cleaning that meets it.",
     ),
     chosen=(_DELETIONS, _FULL, _KEYLESS),
-    profiles=_drawn({}, {}, _OPEN, **{"delete.retention.ms": 100})
-    + _drawn({}, **{"log.cleaner.dedupe.buffer.size": 96}),
+    profiles=drawn({}, {}, OPEN, **{"delete.retention.ms": 100}) + drawn({}, **{"log.cleaner.dedupe.buffer.size": 96}),
     solution=should_retain_records,
     beliefs=(
         Belief(
@@ -138,7 +207,7 @@ retains = Rung(
 )
 
 
-# Rung 2
+# Rung 3
 
 
 def check_batch_retention(self, batch):
@@ -199,7 +268,7 @@ _TRANSACTIONS = (
 )  # fmt: skip
 
 checks = Rung(
-    "Rung 2, what becomes of a batch",
+    "Rung 3, what becomes of a batch",
     LogCleanerFilter.check_batch_retention,
     why="An empty batch may have to stay: the next append of its producer is checked against its header.",
     invariants=(
@@ -216,7 +285,7 @@ checks = Rung(
         "append_as_leader [2x10]\nroll\nmaybe_increment_high_watermark leo\nupdate_config cleanup.policy=compact\n"
         "clean\n",
     ),
-    profiles=_drawn(_OPEN, _OPEN, _OPEN, {"producers": 2}, **{"delete.retention.ms": 100}),
+    profiles=drawn(OPEN, OPEN, OPEN, {"producers": 2}, **{"delete.retention.ms": 100}),
     returns=(BatchRetentionResult, tuple),
     kafka="Cleaner.checkBatchRetention",
     solution=check_batch_retention,
@@ -256,5 +325,5 @@ checks = Rung(
     ),
 )
 
-LADDER = (retains, checks)
+LADDER = (delays, retains, checks)
 """The rungs in the order in which they are climbed."""
