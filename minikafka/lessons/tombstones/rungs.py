@@ -1,4 +1,6 @@
-"""The ladder of the lesson *Tombstones and markers*: who waits too long, which records stay, what becomes of a batch."""
+"""The ladder of the lesson *Tombstones and markers*: which log waits too long, which records stay, and what becomes of a
+batch.
+"""
 
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.cleaned_workloads import OPEN, drawn
