@@ -1,5 +1,5 @@
-"""The ladder of the lesson *Tombstones and markers*: which log waits too long, which records stay, and what becomes of a
-batch.
+"""The ladder of the lesson *Tombstones and markers*: which log waits too long, which records stay, and what becomes of
+a batch.
 """
 
 from minikafka.lab.exercises.task import Belief
