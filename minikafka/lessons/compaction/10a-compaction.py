@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, and how much memory a cleaner needs.
 #
-# In a topic of settings, settings `a`, `b` and `c` are made, then `a` is changed ten times. What goes wrong without compaction? Retention keeps at least the newest 400 bytes and deletes older segments.
+# In a topic of settings, `a`, `b` and `c` are set, then `a` is changed ten times. What goes wrong without compaction? Retention keeps at least the newest 400 bytes and deletes older segments.
 
 # %%
 from minikafka.lab import Cleaning, CompactionShelves, SegmentShelf, ___, cleaned_by_both, diagram, erratum, fresh_log, planted
@@ -66,7 +66,7 @@ diagram("compaction")
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
-# - **Tombstone:** a record with a key and no value. It deletes the key, and stays at least until its **delete horizon** (◆), of which the next lesson tells.
+# - **Tombstone:** a record with a key and no value. It deletes the key, and stays at least until its **delete horizon** (◆; next lesson).
 #
 # ## 3. The rules
 #
@@ -202,7 +202,7 @@ print("two keys, equal:", one == other, " the map has", slots.map.get(one), "for
 slots.play()
 
 # %% [markdown]
-# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the digest or at an empty slot: `h` is not there. Two keys with equal digests are one to the map, and one would hide the other. Such keys can be made, as above.
+# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the digest or at an empty slot: `h` is not there. Two keys with equal digests, such as the two above, are one to the map: one would hide the other.
 #
 # The cleaner fills only a share of the slots (`log.cleaner.io.buffer.load.factor`), because a fuller map needs more tries. Here six records meet a map of 4 slots, of which it uses 3:
 
@@ -268,7 +268,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 7 renames files; the lesson *Loading* stops after each rename. The thread then writes the end that `do_clean` returned into the checkpoint. This walk had no thread: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
+# Step 7 renames files; *Loading* stops after each rename. The thread then writes the end that `do_clean` returned into the checkpoint. This walk had no thread: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
 #
 # **Groups.** The cleaner joins neighbours that fit into one segment. Five segments have 97 bytes each; the limit is 180. Of each of the first four, one record in four will stay:
 

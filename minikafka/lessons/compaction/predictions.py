@@ -29,10 +29,10 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "records-second-pass-writes": {
         3: "That is the head. The tail is rewritten as well.",
-        10: "So many are read. Older records of a and c go: at 2, 9 and 11.",
+        10: "So many are read. Three go: c at 2, a at 9 and 11.",
         6: "The newest record of b is a tombstone, and its horizon is not reached: it stays.",
-        8: "Three are superseded: c at 2 by 13, a at 9 and 11 by 12.",
-        9: "Three are superseded: c at 2 by 13, a at 9 and 11 by 12.",
+        8: "Three go: c at 2, a at 9 and 11.",
+        9: "Three go: c at 2, a at 9 and 11.",
     },
     "segments-after-one-turn": {
         4: "Sizes before the cleaning count: 97 + 97 > 180.",
