@@ -235,7 +235,7 @@ def _scale(frame: LogDirFrame, y: float, unit: float, end: int) -> list[str]:
     x_now = _LEFT + frame.second * unit
     parts = [drawing.line(x_now, _TOP - 10, x_now, y + 2, "ink", weight=1.6)]
     step = drawing.tick_step(unit, 52) if unit < 52 else 1
-    step = next((seconds for seconds in (30, 60, 120, 300, 600, 1800, 3600) if seconds >= step), step)
+    step = next((seconds for seconds in (10, 30, 60, 120, 300, 600, 1800, 3600) if seconds >= step), step)
     for second in range(0, end + 1, step):
         x = _LEFT + second * unit
         parts.append(drawing.line(x, y - 4, x, y + 1, "faint"))

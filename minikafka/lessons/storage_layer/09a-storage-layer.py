@@ -39,12 +39,12 @@ predict(
 )
 
 # %%
-print("killed at second", layer.second, "- a consumer gets", got)
+print(f"killed at second {layer.second}: a consumer gets", got)
 early = StorageLayer()
 six_customers(LogDirLanes(early))
 early.kill()
 early.start()
-print("killed at second", early.second, "- a consumer gets", early.values("orders-0"))
+print(f"killed at second {early.second}: a consumer gets", early.values("orders-0"))
 lanes.play()
 
 # %% [markdown]
