@@ -1,9 +1,9 @@
 # %% [markdown]
-# # Read: rebuild
+# # Read isolation: rebuild
 #
-# *Five functions to complete, and three methods of the log to write anew.*
+# *Four functions to complete, and a method of the log to write anew.*
 #
-# **Time:** an hour and twenty minutes: forty for the functions, forty for the rungs. **Before:** the lesson [Read](06-read.ipynb), parts 1 to 5.
+# **Time:** three quarters of an hour: thirty minutes for the functions, fifteen for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -20,7 +20,7 @@ wake_witnesses()
 # Each exercise is a function. `check` compares it with Spark's answers and reports the first difference.
 
 # %%
-from minikafka.lessons.read.exercises import answered, between_code, between_spark, read_committed, skipped
+from minikafka.lessons.read.exercises import between_code, between_spark, read_committed, skipped
 
 # %% [markdown]
 # **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and what a leader's loss may still take back.*
@@ -49,19 +49,7 @@ def messages_waiting(records, marks):
 between_spark.check(messages_waiting)
 
 # %% [markdown]
-# **Exercise 3, what a read answers.** *Why: this decides what `max.partition.fetch.bytes` does to you.*
-
-# %%
-def answer(batches, start, max_length, min_one_message, bound):
-    """batches: list of (base offset, last offset, bytes) in one segment; bound: exclusive, between two batches, above the
-    start. Returns (offset at which the answer begins, bytes) of log.read: where the first batch is cut, the bytes left of it."""
-    return ___
-
-
-answered.check(answer)
-
-# %% [markdown]
-# **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer, for the broker sends aborted records too.*
+# **Exercise 3, what a read_committed consumer skips.** *Why: this runs in every such consumer, for the broker sends aborted records too.*
 
 # %%
 def visible(batches, aborted):
@@ -74,7 +62,7 @@ def visible(batches, aborted):
 skipped.check(visible)
 
 # %% [markdown]
-# **Exercise 5, read_committed, in Spark.** *Why: with this query you can audit a consumer.*
+# **Exercise 4, read_committed, in Spark.** *Why: with this query you can audit a consumer.*
 
 # %%
 def committed_offsets(records):
@@ -88,42 +76,11 @@ read_committed.check(committed_offsets)
 # %% [markdown]
 # ## Rungs
 #
-# Three methods on the way of every fetch. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
+# A method on the way of every fetch of a `read_committed` consumer. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
 # does the same: what can be observed after each operation must agree, and at the end every byte on the disk.
 
 # %%
-from minikafka.lessons.read.rungs import collects, reads, times
-from minikafka.log.index.time_index import TimestampOffset
-
-times
-
-# %%
-def lookup(self, target_timestamp):
-    """self: a TimeIndex: entries (how many there are), entry(n), a TimestampOffset, n from 0, and base_offset, the segment's.
-    target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
-    return ___
-
-
-times.check(lookup)
-
-# %%
-from minikafka.log.fetch_data_info import FetchDataInfo
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.record.format.memory_records import MemoryRecords
-
-reads
-
-# %%
-def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
-    """self: a LogSegment: base_offset, translate_offset(offset), which gives a batch's (offset, position, size) or None, log.slice(position,
-    bytes). max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(LogOffsetMetadata(batch's offset, segment's base
-    offset, position), records, incomplete), None when no batch ends at or behind start_offset. No records: MemoryRecords.EMPTY."""
-    return ___
-
-
-reads.check(read)
-
-# %%
+from minikafka.lessons.read.rungs import collects
 from minikafka.log.index.transaction_index import TxnIndexSearchResult
 
 collects

@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Read: solutions
+# # Read isolation: solutions
 #
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.read.exercises import answered, between_code, between_spark, read_committed, skipped
+from minikafka.lessons.read.exercises import between_code, between_spark, read_committed, skipped
 from minikafka.log.fetch_isolation import FetchIsolation
 
 # %% [markdown]
@@ -20,48 +20,24 @@ between_code.check(messages_between)
 between_spark.check(messages_waiting)
 
 # %% [markdown]
-# **Exercise 3, what a read answers.** The limit yields to the first batch, and both yield to the bound.
-
-# %%
-answered.check(answer)
-
-# %% [markdown]
-# **Exercise 4, what a read_committed consumer skips.** A set of producers, entered by the list, left by the marker.
+# **Exercise 3, what a read_committed consumer skips.** A set of producers, entered by the list, left by the marker.
 
 # %%
 skipped.check(visible)
 
 # %% [markdown]
-# **Exercise 5, read_committed.** No list and no walk: a record's fate is its producer's next marker.
+# **Exercise 4, read_committed.** No list and no walk: a record's fate is its producer's next marker.
 
 # %%
 read_committed.check(committed_offsets)
 
 # %% [markdown]
-# ### The rungs
+# ### The rung
 #
-# Rung 1 is the search of an offset index with timestamps in place of offsets.
+# The last stable offset that an entry carries tells when no later entry can matter any more.
 
 # %%
-from minikafka.lessons.read.rungs import collects, reads, times
-from minikafka.log.index.time_index import TimestampOffset
-
-times.check(lookup)
-
-# %% [markdown]
-# Rung 2 cuts bytes out, and reads none of them.
-
-# %%
-from minikafka.log.fetch_data_info import FetchDataInfo
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.record.format.memory_records import MemoryRecords
-
-reads.check(read)
-
-# %% [markdown]
-# Rung 3: the last stable offset that an entry carries tells when no later entry can matter any more.
-
-# %%
+from minikafka.lessons.read.rungs import collects
 from minikafka.log.index.transaction_index import TxnIndexSearchResult
 
 collects.check(collect_aborted_txns)

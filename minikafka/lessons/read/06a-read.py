@@ -1,21 +1,21 @@
 # %% [markdown]
-# # Read
+# # Read isolation
 #
 # *Three readers ask one log for the same offset and get three answers.*
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, an hour and twenty minutes to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
+# **Time:** about half an hour to read, three quarters of an hour to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
 #
-# **Afterwards you can decide:** why one consumer stands still while another goes on, what your fetch limit limits,
+# **Afterwards you can decide:** why one consumer stands still while another goes on, what it means that an offset is out of range,
 # and what the difference of two offsets does not tell you.
 #
 # A bank writes each transfer as one transaction of two records. The first transfer is committed. The second is aborted, because Ada has
 # too little money. The third is still open. The log holds all of these records, and so does every in-sync replica. What goes wrong without isolation?
 
 # %%
-from minikafka.lab import OffsetRuler, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
-from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction, values_seen, wake_witnesses
+from minikafka.lab import OffsetRuler, ___, delivered, diagram, erratum, fresh_log, log_after, planted, predict
+from minikafka.lab import replicate, scratch, step_through, three_witnesses, transaction, values_seen, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 
 bank = fresh_log(name="bank-0")
@@ -91,11 +91,10 @@ erratum(
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. No reader gets anything at or above its bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
-# 3. An answer begins with the first byte of the batch that holds the start (in a gap: of the next batch).
-# 4. An answer comes from one segment.
-# 5. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
+# 3. An answer comes from one segment.
+# 4. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
 #
-# `log.read` takes the start, a limit in bytes (here a MiB, more than the whole log), the isolation, and `min_one_message` (part 4).
+# `log.read` takes the start, a limit in bytes (here a MiB, more than the whole log), and the isolation.
 
 # %%
 bounds = dict(zip(FetchIsolation, (log.log_end_offset, log.high_watermark, log.last_stable_offset)))
@@ -104,9 +103,8 @@ reads = [(start, isolation) for isolation in bounds for start in range(18)]
 answers = [(start, bounds[isolation], list(log.read(start, 1_048_576, isolation).records.batches())) for start, isolation in reads]
 print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
 print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers for batch in batches))
-print("rule 3:", all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches))
-print("rule 4:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
-print("rule 5:", all(bool(batches) == (start < bound) for start, bound, batches in answers), end=", ")
+print("rule 3:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
+print("rule 4:", all(bool(batches) == (start < bound) for start, bound, batches in answers), end=", ")
 print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lanes})
 
 # %% [markdown]
@@ -151,111 +149,18 @@ erratum(
 #
 # ### The walk
 #
-# `Log.read` finds the bound, `LocalLog.read` the segment, `LogSegment.read` the bytes.
+# `Log.read` finds the bound, `LocalLog.read` the segment. (`LogSegment.read` then finds the bytes: the next lesson.)
 
 # %%
 step_through(
     log.read, 10, 1_048_576, FetchIsolation.TXN_COMMITTED,
     watch=log,
-    into={"Log.read", "LocalLog.read", "LogSegment.read"},
-    locals_of_interest={"max_offset_metadata", "segment", "max_position", "start", "adjusted_max_size", "fetch_size", "offset_metadata"},
+    into={"Log.read", "LocalLog.read"},
+    locals_of_interest={"max_offset_metadata", "segment", "max_position"},
 ).play()  # fmt: skip
 
 # %% [markdown]
 # The bound is a **place**: `(offset=11, segment=[9:95])`. So step 4 of `LocalLog.read` stops the read at byte 95 without reading a record.
-#
-# ### When a segment has nothing
-#
-# Compaction removes records and leaves holes. This follower has three records from 0 on and three from 20 on:
-
-# %%
-holes = log_after(Workload.parse("""
-config internal.segment.bytes=150
-append_as_follower [3x10]
-append_as_follower [3x10 offset=20]
-"""))
-print("segments", [segment.base_offset for segment in holes.log_segments], " LEO", holes.log_end_offset)
-
-# %%
-predict(
-    "read-from-5-begins",
-    "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)",
-    ___,
-    lambda: holes.read(5, 1_048_576, FetchIsolation.LOG_END).fetch_offset_metadata.message_offset,
-)
-
-# %%
-print("the answer begins at", holes.read(5, 1_048_576, FetchIsolation.LOG_END).fetch_offset_metadata)
-erratum(
-    "LEO − HW is the number of messages between high watermark and log end",
-    "it counts offsets. Markers take offsets and are no messages; compacted logs have holes",
-    f"LEO − HW = {holes.log_end_offset - holes.high_watermark}, messages: "
-    f"{sum(1 for segment in holes.log_segments for batch in segment.log.batches() for _ in batch)}",
-)
-
-# %% [markdown]
-# Segment 0 has nothing at or above 5, so step 3 of `LocalLog.read` goes on to the next segment. Such holes are why the difference of
-# two offsets is no number of messages.
-#
-# ### From an offset to a byte
-#
-# This log has 60 batches of 1, 2, 3, 4, 1, 2, … records. A read finds offset 106 in two steps: a binary search in the
-# index, then a scan of the file from the entry's byte.
-
-# %%
-many = fresh_log({"index.interval.bytes": 300})
-for number in range(60):
-    many.append_as_leader(records(1 + number % 4, first=many.log_end_offset), leader_epoch=0)
-search_index(many.active_segment.offset_index, 106)
-
-# %%
-predict(
-    "batches-scan-looks-at",
-    "How many batches does the scan look at, including the one with 106?",
-    ___,
-    lambda: sum(batch.base_offset <= 106 for batch in many.active_segment.log.batches_from(4140)),
-)
-
-# %%
-entry = many.active_segment.offset_index.lookup(106)
-scan = [(b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106]
-print("from byte", entry.position, "on:", scan)
-print("found (offset, byte, size of the batch):", tuple(many.active_segment.translate_offset(106)))
-print("bytes between entries by default: more than", fresh_log().config.index_interval)
-
-# %% [markdown]
-# The scan reads batch headers, never records.
-#
-# ### How much
-#
-# The limit is your `max.partition.fetch.bytes`, or what the partitions before it have left of `fetch.max.bytes` if that is less.
-# We read from 9, where each batch has 95 bytes, with a limit of 120.
-
-# %%
-predict(
-    "bytes-read-from-9",
-    "How many bytes has the answer to read(9, 120, LOG_END, True)?",
-    ___,
-    lambda: log.read(9, 120, FetchIsolation.LOG_END).records.size_in_bytes,
-)
-
-# %%
-limits = ReadLanes(log, "Limits")
-limits.read(9, 120).read(4, 50).read(4, 50, min_one_message=False).read(4, 0, min_one_message=False)
-limits.play(at=1)
-
-# %%
-one = log.read(4, 1, FetchIsolation.LOG_END)
-erratum(
-    "minOneMessage returns at least one message",
-    "at least one whole batch, however large; and a fetch request allows it only until its first partition with data",
-    f"limit 1 byte: {one.records.size_in_bytes} bytes, {sum(1 for batch in one.records.batches() for _ in batch)} messages",
-)
-
-# %% [markdown]
-# Frame 1: the reader drops the incomplete batch at the end. Frame 2: with `min_one_message` the first batch may exceed the limit; without it, a consumer
-# with a lower limit would never get further. Frame 3: the first batch itself is cut. The answer is marked
-# `first_entry_incomplete`, and the broker sends an empty one instead. Frame 4: earlier partitions have used up the limit.
 #
 # ### What was aborted
 #
@@ -334,88 +239,6 @@ erratum(
 # `auto.offset.reset` says: it begins at the earliest offset, at the latest, since 4.0 at a time that lies a given duration back (`by_duration`), or it
 # reports the error (`none`). A follower asks its leader where the log begins and ends, and truncates or begins anew.
 #
-# ### By timestamp
-#
-# A consumer wants all records since a time and asks for the offset. A broker's log has a record each minute; we ask for minute 40 and a millisecond:
-
-# %%
-orders = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1})
-first = next(orders.log_segments[0].log.records()).timestamp
-step_through(
-    orders.fetch_offset_by_timestamp, first + 40 * 60_000 + 1,
-    into={"LogSegment.find_offset_by_timestamp"}, locals_of_interest={"timestamp_offset", "position"},
-).play()  # fmt: skip
-
-# %%
-for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", -3), ("in 1970", 0), ("tomorrow", first + 86_400_000)):
-    found = orders.fetch_offset_by_timestamp(timestamp)
-    print(f"{name:18}", found and (found.offset, found.timestamp))
-mixed = fresh_log()
-noon = mixed.time.milliseconds()
-for milliseconds in (0, 5000, 2000):
-    mixed.append_as_leader(records(1, timestamp=noon + milliseconds), leader_epoch=0)
-
-# %% [markdown]
-# (Offset and timestamp. *Earliest* and *latest* are marks, not records: −1. Here *latest* is the log end; a broker gives a consumer its bound, HW or LSO.)
-# Timestamps need not be in order: `mixed` has records of noon, 5 seconds later, 2 seconds later.
-
-# %%
-predict(
-    "offset-found-by-timestamp",
-    "Which offset does mixed.fetch_offset_by_timestamp(noon + 2000) find?",
-    ___,
-    lambda: mixed.fetch_offset_by_timestamp(noon + 2000).offset,
-)
-
-# %% [markdown]
-# Offset 1, of noon + 5000: the first record, by offset, that is **not older**. A consumer that reads from there misses nothing since noon + 2000.
-#
-# ### A view of the file
-#
-# A read returns no bytes but a **view**: a file, a first and a last byte. `write_to` tells the kernel which bytes of which file go to which socket.
-
-# %%
-diagram("read_file")
-
-# %%
-import socket
-
-log = log_after(Workload.parse(STORY))
-view = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK).records
-print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", view.end)
-sender, receiver = socket.socketpair()
-walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
-received = receiver.recv(4096)
-print(*walk.frames[-2:], sep="\n")
-print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
-
-# %% [markdown]
-# That is **zero copy**. The broker does not touch the bytes: it sends whole batches as the producer compressed them, aborted records and
-# markers included. (With TLS it has to touch them: no zero copy.) Now a view of 95 bytes, whose file first grows and then is cut:
-
-# %%
-view = log.read(15, 1_048_576, FetchIsolation.LOG_END).records
-log.append_as_leader(records(1), leader_epoch=0)
-print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
-log.truncate_to(15)
-print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
-
-# %%
-predict(
-    "write-to-sender-now",
-    "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, 'EOFException', 'KafkaException' or 'OffsetOutOfRangeException')",
-    ___,
-    lambda: view.write_to(sender, 0, view.size_in_bytes),
-)
-
-# %%
-log.append_as_leader(records(2, first=90), leader_epoch=1)
-print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch that was written there afterwards")
-
-# %% [markdown]
-# First a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. Kafka's `FileRecords.writeTo` throws the same.
-# The broker closes that connection, and the client connects and asks again. Only the length is checked: once as much has been appended again, other bytes are sent.
-#
 # ### What the broker adds
 #
 # `Partition.fetchRecords` calls `Log.read` for every fetch. It notes four marks **before** the read (log start, LSO, HW, LEO), so a record appended
@@ -426,6 +249,7 @@ print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch th
 #
 # `consume` gives the offsets that an application sees. The first line is Spark's rule for records of transactions; for plain records only its second
 # half counts. The second cell asks, like the older text, how many messages lie between HW and LEO.
+# Here they are plain records; where markers lie between, the difference of the two offsets is larger than the number of messages.
 
 # %%
 from minikafka.witness.log.queries import committed
@@ -465,6 +289,13 @@ count hw leo
 """)
 counted = three_witnesses(waiting, only=["counts"])
 print([witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted)))
+unread = log_after(Workload.parse(STORY.partition("maybe_increment")[0]))
+erratum(
+    "LEO − HW is the number of messages between high watermark and log end",
+    "it counts offsets. Markers take offsets and are no messages; compacted logs have holes",
+    f"LEO − HW = {unread.log_end_offset - unread.high_watermark}, messages: "
+    f"{sum(1 for segment in unread.log_segments for batch in segment.log.batches() if not batch.is_control_batch for _ in batch)}",
+)
 
 # %% [markdown]
 # Now the planted bug: minikafka looks up aborted transactions only in the index of the segment that was read.
@@ -496,18 +327,17 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# In [Read: rebuild](06-read-rebuild.ipynb): five functions and three rungs.
+# In [Read isolation: rebuild](06a-read-rebuild.ipynb): four functions and a rung.
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | bounds, order of checks, exceptions, places | a lock, not volatile fields, protects readers | the fetch request: many partitions, one limit, `fetch.min.bytes` |
-# | the cut at the limit, `min_one_message` | the consumer is a function | fetch sessions; tiered storage |
-# | the transaction index; views and sendfile | no metrics | a timestamp's answer by the partition: nothing at or above the reader's bound |
+# | bounds, order of checks, exceptions, places | a lock, not volatile fields, protects readers | the fetch request: many partitions, `fetch.min.bytes` |
+# | the transaction index, and when the search in it ends | the consumer is a function | fetch sessions; tiered storage |
 #
-# *What Spark is told:* the size of each batch. It works out the rest from the workload.
+# *What Spark is told:* the lines of the workload. It works out what each consumer sees.
 #
 # **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer that reads
 # uncommitted sees new records all the time. What do you check first?
@@ -524,12 +354,12 @@ print(found.first_difference)
 # ### Card
 #
 # - The log is the same for everybody. What differs is the bound at which a reader is stopped, and a list of what it must skip.
-# - An answer begins with the batch that holds the start, and comes from one segment. The consumer drops what it has not asked for.
+# - A follower gets what lies below LEO, a `read_uncommitted` consumer below HW, a `read_committed` one below LSO.
 # - Aborted records are sent to everybody. A `read_committed` consumer gets a list of the aborted transactions, and skips their records.
+# - The list may name too many transactions, never too few.
 # - One open transaction holds back all records after its own from `read_committed` consumers, whoever wrote them.
-# - A read gives back a view: a file, a first and a last byte. The kernel sends these bytes, and without TLS they never enter the program.
 #
-# ![The way of a read](../diagrams/read.svg)
+# ![Three readers, three bounds](../diagrams/read.svg)
 #
 # | a read | what it gives |
 # |:---|:---|
@@ -538,7 +368,6 @@ print(found.first_difference)
 # | of a `read_committed` consumer, `TXN_COMMITTED` | batches below LSO, and the list of aborted transactions |
 # | with a start from the bound up to LEO | an empty answer; the consumer asks again later |
 # | with a start below the log start or above LEO | `OffsetOutOfRangeException` |
-# | with a limit below the first batch, and `min_one_message` | that whole batch |
 
 # %% [markdown]
-# **Next:** *Loading*: how all of this comes back from a directory of files.
+# **Next:** *From an offset to bytes*: where in the file an answer begins, how many bytes it has, and who sends them.

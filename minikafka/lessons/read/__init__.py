@@ -1,1 +1,1 @@
-"""The lesson *Read*. Its own pieces: `read_lanes`."""
+"""The lesson *Read isolation*. Its own pieces: `read_lanes`."""

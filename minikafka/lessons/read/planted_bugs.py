@@ -1,4 +1,4 @@
-"""What *Read* plants into minikafka for a moment, so that the witnesses can find it."""
+"""What *Read isolation* plants into minikafka for a moment, so that the witnesses can find it."""
 
 from typing import Any
 

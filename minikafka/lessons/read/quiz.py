@@ -1,8 +1,8 @@
-"""What the quiz asks about the lesson *Read*."""
+"""What the quiz asks about the lesson *Read isolation*."""
 
 from minikafka.lab.stage.readers import records_seen
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FIRST, Question
+from minikafka.lab.teaching.quiz.question import COMPUTE, FIRST, Question
 from minikafka.lab.teaching.quiz.small_runs import REPLICATED, TRANSACTIONS, after
 from minikafka.log.fetch_isolation import FetchIsolation
 
@@ -13,32 +13,13 @@ def seen_by_read_committed() -> list[int]:
 
 
 def end_of_the_first_answer() -> int:
-    """The last offset in the answer to a follower that reads from 0, where segments begin at 0, 6 and 12."""
+    """The last offset in the answer to a follower that reads from 0, where segments begin at 0, 4, 8 and 12."""
     log = fresh_log({"internal.segment.bytes": 230})
     for number in range(8):
         log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
     if [segment.base_offset for segment in log.log_segments] != [0, 4, 8, 12]:
         raise AssertionError("the question speaks of other segments")
     return list(log.read(0, 1_048_576, FetchIsolation.LOG_END).records.batches())[-1].last_offset
-
-
-def bytes_of_a_cut_answer() -> int:
-    """The bytes of an answer with a limit of 150 where batches have 95."""
-    log = fresh_log()
-    for number in range(4):
-        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
-    if {batch.size_in_bytes for batch in log.active_segment.log.batches()} != {95}:
-        raise AssertionError("the question speaks of other batches")
-    return log.read(0, 150, FetchIsolation.LOG_END, min_one_message=True).records.size_in_bytes
-
-
-def by_timestamp() -> int:
-    """The offset found for second 3, where records are of seconds 0, 5, 2 and 3."""
-    log = fresh_log()
-    start = log.time.milliseconds()
-    for second in (0, 5, 2, 3):
-        log.append_as_leader(records(1, timestamp=start + 1000 * second), leader_epoch=0)
-    return log.fetch_offset_by_timestamp(start + 3000).offset
 
 
 def what_holds_read_committed() -> str:
@@ -68,22 +49,6 @@ QUESTIONS = (
         " limit of a MiB. Which is the last offset in the answer?",
         end_of_the_first_answer,
         "An answer comes from one segment, however large the limit is.",
-    ),
-    Question(
-        COMPUTE,
-        "How much",
-        "Batches of 95 bytes, a limit of 150 bytes, `min_one_message`. How many bytes has the answer?",
-        bytes_of_a_cut_answer,
-        "The limit counts bytes and knows nothing of batches; the reader drops the piece at the end. The first batch"
-        " alone may exceed the limit.",
-    ),
-    Question(
-        CHOOSE,
-        "By timestamp",
-        "Offsets 0 to 3 have records of second 0, 5, 2 and 3. Which offset is found for second 3?",
-        by_timestamp,
-        "The first, by offset, that is not older. The record with exactly that timestamp comes after it.",
-        {0: "0", 1: "1", 2: "2", 3: "3"},
     ),
     Question(
         FIRST,

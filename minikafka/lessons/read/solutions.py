@@ -1,4 +1,4 @@
-"""One way to solve each exercise of the lesson *Read*."""
+"""One way to solve each exercise of the lesson *Read isolation*."""
 
 from minikafka.log.fetch_isolation import FetchIsolation
 
@@ -22,13 +22,6 @@ def messages_waiting(records, marks):
         records=records,
         marks=marks,
     )
-
-
-def answer(batches, start, max_length, min_one_message, bound):
-    wanted = [(base, size) for base, last, size in batches if last >= start and base < bound]
-    first, first_size = wanted[0]
-    limit = max(max_length, first_size) if min_one_message else max_length
-    return first, min(limit, sum(size for _, size in wanted))
 
 
 def visible(batches, aborted):

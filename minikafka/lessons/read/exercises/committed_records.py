@@ -44,7 +44,7 @@ def _by_last_marker(records):
 
 
 read_committed = Exercise(
-    "Exercise 5, read_committed",
+    "Exercise 4, read_committed",
     lambda: [
         _committed_case("one aborts, one commits, one is open", "p3 7:2 8:2 7- 8+ p2 9:2 p2 hw"),
         _committed_case("committed behind an open transaction", "p1 7:1 8:2 8+ p1 hw"),

@@ -66,7 +66,7 @@ def _markers_too(batches, aborted):
 
 
 skipped = Exercise(
-    "Exercise 4, what a read_committed consumer skips",
+    "Exercise 3, what a read_committed consumer skips",
     lambda: [
         _consumed("one aborts, one commits", "p3 7:2 8:2 7- 8+ p2 hw"),
         _consumed("a producer aborts, then commits", "7:2 7:1 7- p1 7:2 7+ 7:1 7- hw"),

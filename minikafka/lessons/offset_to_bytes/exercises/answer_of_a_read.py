@@ -5,7 +5,7 @@ import re
 from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
-from minikafka.lessons.read import solutions
+from minikafka.lessons.offset_to_bytes import solutions
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.workload import START_MS, Workload
 
@@ -86,7 +86,7 @@ def _sent_empty(batches, start, max_length, min_one_message, bound):
 
 
 answered = Exercise(
-    "Exercise 3, what a read answers",
+    "Exercise 1, what a read answers",
     lambda: [
         _read((3, 5, 2, 4), 4, 1_000_000, 14),
         _read((3, 5, 2, 4), 0, 300, 14),

@@ -1,0 +1,34 @@
+# %% [markdown]
+# # From an offset to bytes: solutions
+#
+# One way to solve each exercise. Others that pass the checks are as good.
+
+# %%
+from minikafka.lessons.offset_to_bytes.exercises import answered
+
+# %% [markdown]
+# **Exercise 1, what a read answers.** The limit yields to the first batch, and both yield to the bound.
+
+# %%
+answered.check(answer)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 is the search of an offset index with timestamps in place of offsets.
+
+# %%
+from minikafka.lessons.offset_to_bytes.rungs import reads, times
+from minikafka.log.index.time_index import TimestampOffset
+
+times.check(lookup)
+
+# %% [markdown]
+# Rung 2 cuts bytes out, and reads none of them.
+
+# %%
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.record.format.memory_records import MemoryRecords
+
+reads.check(read)

@@ -1,0 +1,1 @@
+"""The lesson *From an offset to bytes*. Its own pieces: `answer_on_file`, `fetches`."""

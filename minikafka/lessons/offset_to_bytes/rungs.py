@@ -1,0 +1,167 @@
+"""The ladder of the lesson *From an offset to bytes*: from a time to an offset, and from an offset to bytes."""
+
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.index.time_index import TimeIndex, TimestampOffset
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.log_segment import LogSegment
+from minikafka.record.format.memory_records import MemoryRecords
+
+_DRAWN = (
+    {"weights": {"read": 40, "search": 20}},
+    {"epochs": True, "weights": {"read": 40, "search": 20}},
+    {"follower": True, "epochs": True, "weights": {"read": 40, "search": 20}},
+    {"producers": 3, "transactions": True, "weights": {"read": 40, "consume": 20}},
+)
+_TIMES = (
+    "config index.interval.bytes=0\nappend_as_leader [1x10 ts=1000]\nappend_as_leader [1x10 ts=3000]\n"
+    "append_as_leader [1x10 ts=2000]\nappend_as_leader [1x10 ts=5000]\nappend_as_leader [1x10 ts=7000]\n"
+    + "".join(f"fetch_offset_by_timestamp {ts}\n" for ts in (0, 1000, 1001, 3000, 3001, 5000, 6999, 7000, 7001))
+)
+_READS = (
+    "config index.interval.bytes=100\n"
+    + "append_as_leader [3x30]\n" * 5
+    + "update_high_watermark 9\n"
+    + "".join(
+        f"read {offset} max_length={size} isolation={isolation}{words}\n"
+        for offset in (0, 4, 8, 9)
+        for size in (0, 50, 200, 5000)
+        for isolation in ("log_end", "high_watermark")
+        for words in ("", " min_one_message=false")
+    )
+)
+
+
+# Rung 1
+
+
+def lookup(self, target_timestamp):
+    low, high = 0, self.entries
+    while low < high:
+        middle = (low + high) // 2
+        if self.entry(middle).timestamp <= target_timestamp:
+            low = middle + 1
+        else:
+            high = middle
+    return self.entry(low - 1) if low else TimestampOffset(-1, self.base_offset)
+
+
+def _lookup_by(keep, *, last=True, missing=lambda index: TimestampOffset(-1, index.base_offset)):
+    def version(self, target_timestamp):
+        entries = map(self.entry, range(self.entries))
+        found = [entry for entry in entries if keep(entry.timestamp, target_timestamp)]
+        if not found:
+            return missing(self)
+        return found[-1] if last else found[0]
+
+    return version
+
+
+times = Rung(
+    "Rung 1, the search in a time index",
+    TimeIndex.lookup,
+    why="*From yesterday noon on* begins here: the entry says from which offset on to look at records.",
+    invariants=(
+        "It only looks.",
+        "Its answer is the entry with the largest timestamp that is not above the target.",
+        "Where there is none, the answer is timestamp -1 and the segment's base offset.",
+    ),
+    chosen=(_TIMES,),
+    profiles=_DRAWN,
+    returns=(TimestampOffset,),
+    changes_nothing=True,
+    solution=lookup,
+    beliefs=(
+        Belief(
+            _lookup_by(lambda ts, target: ts >= target, last=False),
+            "You take the first entry at or above the target. Records before its offset may already be as late.",
+        ),
+        Belief(_lookup_by(lambda ts, target: ts < target), "You leave out an entry of exactly the target."),
+        Belief(
+            _lookup_by(lambda ts, target: ts <= target, last=False),
+            "You take the oldest entry. The latest saves most.",
+        ),
+        Belief(
+            _lookup_by(lambda ts, target: ts <= target, missing=lambda index: TimestampOffset(-1, 0)),
+            "Without an entry you answer offset 0. The search begins at the segment's base offset.",
+        ),
+    ),
+    hints=(
+        "`self.entry(n)` is a TimestampOffset(timestamp, offset), n in 0 … `self.entries` - 1, timestamps ascending.",
+        "Halve, as in an offset index; the answer lies before the first entry that is later than the target.",
+    ),
+)
+
+
+# Rung 2
+
+
+def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
+    start = self.translate_offset(start_offset)
+    if start is None:
+        return None
+    metadata = LogOffsetMetadata(start.offset, self.base_offset, start.position)
+    wanted = max(max_size, start.size) if min_one_message else max_size
+    if wanted == 0 or max_position is None:
+        return FetchDataInfo(metadata, MemoryRecords.EMPTY)
+    size = min(max_position - start.position, wanted)
+    return FetchDataInfo(metadata, self.log.slice(start.position, size), wanted < start.size)
+
+
+def _reads(*, first_whole=True, bounded=True, offset=lambda asked, batch: batch, tells_incomplete=True):
+    def version(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
+        start = self.translate_offset(start_offset)
+        if start is None:
+            return None
+        metadata = LogOffsetMetadata(offset(start_offset, start.offset), self.base_offset, start.position)
+        wanted = max(max_size, start.size) if min_one_message and first_whole else max_size
+        if wanted == 0 or max_position is None:
+            return FetchDataInfo(metadata, MemoryRecords.EMPTY)
+        end = max_position if bounded else self.size
+        records = self.log.slice(start.position, min(end - start.position, wanted))
+        return FetchDataInfo(metadata, records, tells_incomplete and wanted < start.size)
+
+    return version
+
+
+reads = Rung(
+    "Rung 2, a read of a segment",
+    LogSegment.read,
+    why="What a consumer and a follower get is cut out here: from the start of a batch on, ending anywhere.",
+    invariants=(
+        "It begins with the batch that holds `start_offset` (`self.translate_offset`), at that batch's base offset.",
+        "None when the segment has no such batch.",
+        "At most `max_size` bytes; with `min_one_message` the first batch is whole, however large.",
+        "Nothing at or beyond byte `max_position`, and no records at all where nothing is wanted.",
+        "`max_position` may be None, where the bound's place is not known: no records. (No workload here has that.)",
+        "It tells whether the first batch is incomplete because of the size (`FetchDataInfo`'s third field); an answer "
+        "without records does not.",
+    ),
+    chosen=(_READS,),
+    profiles=_DRAWN,
+    returns=(FetchDataInfo, type(None)),
+    solution=read,
+    beliefs=(
+        Belief(
+            _reads(first_whole=False),
+            "You never let the first batch be whole. A consumer with a small limit would be stuck before a large one.",
+        ),
+        Belief(_reads(bounded=False), "You read beyond `max_position`, and so above the high watermark."),
+        Belief(
+            _reads(offset=lambda asked, batch: asked),
+            "Your answer begins at the offset that was asked for. It begins at the batch's base offset; the consumer "
+            "drops what comes before.",
+        ),
+        Belief(_reads(tells_incomplete=False), "You do not tell that the first batch is cut short."),
+    ),
+    hints=(
+        "`start = self.translate_offset(start_offset)` has `offset`, `position` and `size` of the first batch.",
+        "The place is `LogOffsetMetadata(start.offset, self.base_offset, start.position)`; "
+        "bytes are `self.log.slice(position, size)`; no records are `MemoryRecords.EMPTY`.",
+        "`FetchDataInfo(metadata, records, wanted < start.size)`.",
+    ),
+)
+
+LADDER = (times, reads)
+"""The rungs in the order in which they are climbed."""
