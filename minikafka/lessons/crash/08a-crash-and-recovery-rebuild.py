@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Crash and recovery: rebuild
 #
-# *Four functions to complete, and four methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to write anew.*
 #
-# **Time:** forty-five minutes: twenty for the functions, twenty-five for the rungs. **Before:** the lesson [Crash and recovery](08-crash-and-recovery.ipynb), parts 1 to 5.
+# **Time:** half an hour: ten minutes for the functions, twenty for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
 # reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
@@ -20,7 +20,7 @@ wake_witnesses()
 # Each exercise is a function. `check` compares it with Spark's answers and reports the first difference. Kafka has taken the same exam: for each case it loaded a directory damaged in that way.
 
 # %%
-from minikafka.lessons.crash.exercises import damaged_end, epoch_entries, holes, kept_safe
+from minikafka.lessons.crash.exercises import damaged_end, kept_safe
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends, in Spark.** *Why: to know what a start would cut, before you start.*
@@ -37,31 +37,7 @@ def log_end(batches, recovery_point):
 damaged_end.check(log_end)
 
 # %% [markdown]
-# **Exercise 2, the epochs that recovery finds, in Spark.** *Why: followers truncate by these numbers.*
-
-# %%
-def epochs(batches):
-    """batches: DataFrame of first, last (offsets), epoch (−1: none; it may also be lower than one before); all are scanned, the
-    file of epochs is lost. Returns a DataFrame of epoch, start_offset, in the order of offsets."""
-    return ___
-
-
-epoch_entries.check(epochs)
-
-# %% [markdown]
-# **Exercise 3, damage and a missing index.** *Why: it is how a log gets a hole that no consumer reports.*
-
-# %%
-def segments_left(segments, recovery_point):
-    """segments: list of (base, records, good, has_index): good is the number of records before its first bad batch, all of them if there is
-    none; recovery_point: an offset in one of them. Returns [(base, records), …]: the segments after an unclean stop, ascending."""
-    return ___
-
-
-holes.check(segments_left)
-
-# %% [markdown]
-# **Exercise 4, what is known to be on the device.** *Why: it is what the next start will not read, and all that a power cut is sure to leave.*
+# **Exercise 2, what is known to be on the device.** *Why: it is what the next start will not read, and all that a power cut is sure to leave.*
 
 # %%
 def recovery_point(events):
@@ -81,21 +57,8 @@ kept_safe.check(recovery_point)
 # (`mine(…)` of the lesson *Segments* lets you watch your function.)
 
 # %%
-from minikafka.lessons.crash.rungs import empties, recovers, scans, trusts
-
-trusts
-
-# %%
-def sanity_check(self, *, time_index_file_newly_created):
-    """self: a LogSegment with offset_index_file (a path), time_index and txn_index. Raises FileNotFoundError or CorruptIndexException for a segment
-    that must be recovered. Returns nothing."""
-    return ___
-
-
-trusts.check(sanity_check)
-
-# %%
 from minikafka.common.errors import CorruptRecordException, InvalidRecordException
+from minikafka.lessons.crash.rungs import recovers, scans
 from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
 
 recovers
@@ -122,15 +85,3 @@ def _recover_unflushed_segments(self):
 
 
 scans.check(_recover_unflushed_segments)
-
-# %%
-empties
-
-# %%
-def _delete_segments_if_log_start_greater_than_log_end(self):
-    """self: a LogLoader with segments, log_start_offset_checkpoint, leader_epoch_cache and producer_state_manager. Returns the log end, None
-    for a log without segments."""
-    return ___
-
-
-empties.check(_delete_segments_if_log_start_greater_than_log_end)

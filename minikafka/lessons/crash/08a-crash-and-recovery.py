@@ -5,16 +5,16 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, forty-five minutes to rebuild. **Before:** *Loading*.
+# **Time:** about twenty-five minutes to read, half an hour to rebuild. **Before:** *Loading*.
 #
-# **Afterwards you can decide:** what a killed broker can have lost, why a start may take half an hour, and which files of a log you may delete after a crash.
+# **Afterwards you can decide:** what a killed broker can have lost, why a start may take half an hour, and where a damaged log ends after it.
 #
 # What goes wrong without recovery? The machine loses its power in the fourth of four writes, and the last 20 bytes never reach the disk. The next start believes the directory. Then a producer appends record `9`, and gets its acknowledgement.
 
 # %%
 from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
-from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
+from minikafka.lab.stage.damage import SMALL, another, cut, flip, kill, load, loaded_by_both, sizes
 from minikafka.log.fetch_isolation import FetchIsolation
 
 log = fresh_log()
@@ -81,9 +81,8 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # 3. No batch below that segment is checked. What is flushed is taken to be good.
 # 4. A batch survives whole or not at all.
 # 5. An unclean load never raises the recovery point above its checkpoint, except to the log start.
-# 6. Loading twice gives the same bytes as loading once.
 #
-# (The exception to 2 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered when it is opened, after any stop, before the scan. Part 4 checks rule 4.
+# (The exception to 2 and 3, a segment whose `.index` is missing, is the subject of *Damaged and missing files*. Part 4 checks rule 4.
 # `load` takes a stop for unclean by default; `recovery_point` is the checkpoint's, by default 0; `flip` changes one bit.)
 
 # %%
@@ -93,9 +92,6 @@ damaged = flip(another(killed), "030.log", 100)
 print("rule 2:", load(another(damaged), TOPIC).log_end_offset)
 print("rule 3:", load(another(damaged), TOPIC, recovery_point=41).log_end_offset)
 print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_point for point in (0, 24, 5000)])
-once = kill(load(another(killed), TOPIC))
-twice = kill(load(another(once), TOPIC))
-print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -245,129 +241,6 @@ print(sizes(log.dir, ".deleted"))
 
 # %% [markdown]
 # After damage in the first segment the sound segment above it goes, too.
-#
-# ### Damaged and missing indexes
-#
-# First `orders-0` of the lesson *Segments*, closed cleanly, without the offset index of segment 30. (Printed: base offset, entries of the offset index, of the time index.)
-# Then the killed broker's directory, without that index and with the bad bit in segment 30 that made the log end at 30 in part 3.
-
-# %%
-orders = "data/orders-0"
-missing = remove(another(orders), "030.index")
-print("before:", entries_of(load(another(orders), TOPIC, clean=True)))
-print("after: ", entries_of(load(missing, TOPIC, clean=True)))
-
-# %%
-both = remove(flip(another(killed), "030.log", 100), "030.index")
-predict(
-    "log-end-bad-bit",
-    "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
-    ___,
-    lambda: load(another(both), TOPIC).log_end_offset,
-)
-
-# %%
-for clean in (True, False):
-    log = load(another(both), TOPIC, clean=clean)
-    found = log.read(30, 1_048_576, FetchIsolation.LOG_END).records
-    print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
-    print("  a read from 30 begins with batch", next(found.batches()).base_offset)
-    print("  Apache Kafka leaves the same files:", loaded_by_both(both, TOPIC, clean=clean).equal)
-
-# %% [markdown]
-# **The log has a hole.** Segment 30 is empty, 41 and 56 stay, and a reader of 30 gets 41 without an error, after any stop. Phase 4 recovers the segment without an index;
-# `LogLoader.loadSegmentFiles` ignores how much was cut. The scan of phase 5 finds that segment sound and goes on. Next, a missing time index, then one changed
-# bit in the first entry (offset, byte) of an offset index:
-
-# %%
-missing = remove(another(orders), "030.timeindex")
-predict(
-    "time-index-after-load",
-    "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?",
-    ___,
-    lambda: load(missing, TOPIC, clean=True).log_segments[2].time_index.entries,
-)
-
-# %%
-for copy in (another(orders), flip(another(orders), "030.index", 7)):
-    log = load(copy, TOPIC, clean=True)
-    found = log.read(38, 1_048_576, FetchIsolation.LOG_END).records
-    print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
-
-# %% [markdown]
-# The time index is made anew, empty, and stays so. Retention by time then takes the file's modification time for that of its newest record. With the changed bit a reader of 38 gets the next
-# segment, without an error: no load checks the contents of offset and time indexes. If you suspect an index, stop the broker, check by `minikafka verify` that the `.log` is sound, and delete the `.index`.
-#
-# ### Snapshots
-#
-# After an unclean stop, with the recovery point at 0:
-
-# %%
-for name, directory in (("all snapshots", killed), ("none", remove(another(killed), *sizes(killed, ".snapshot")))):
-    producers = load(another(directory), TOPIC).producer_state_manager
-    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
-
-# %% [markdown]
-# The scan notes all producers. After each segment `LogLoader.recoverSegment` writes a snapshot.
-#
-# ### The epoch cache
-#
-# Epoch 0 began at offset 0, epoch 2 at 24. `leader-epoch-checkpoint` is lost; the recovery point is 24. Recovery reads epochs from the batches.
-
-# %%
-lost = remove(another(killed), "epoch-checkpoint")
-predict(
-    "epoch-0-first-offset",
-    "The first offset of epoch 0 after the load?",
-    ___,
-    lambda: load(another(lost), TOPIC, recovery_point=24).leader_epoch_cache.epoch_entries[0].start_offset,
-)
-
-# %%
-for clean, point in ((False, 24), (False, 0), (True, 24)):
-    log = load(another(lost), TOPIC, clean=clean, recovery_point=point)
-    print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
-
-# %% [markdown]
-# Epoch 0 begins with its first batch that was *read*. The scan makes an entry only for an epoch greater than every one before it, none for a lower one or −1. After a clean stop
-# an empty file replaces the lost one, and this replica cannot say where an epoch ended.
-#
-# ### The index of aborted transactions
-#
-# A segment without aborted transactions has no `.txnindex`. What if the file of segment 41 is lost?
-
-# %%
-for clean in (False, True):
-    log = load(remove(another(killed), "041.txnindex"), TOPIC, clean=clean, recovery_point=24)
-    log.update_high_watermark(log.log_end_offset)
-    aborted = log.read(41, 1_048_576, FetchIsolation.TXN_COMMITTED).aborted_transactions
-    print("clean" if clean else "unclean", "stop: aborted transactions named to a reader:", len(aborted))
-
-# %% [markdown]
-# After a clean stop `read_committed` consumers get aborted records. The card at the end says which files you may delete.
-#
-# ### Checkpoints that don't fit
-#
-# The checkpoints of recovery point and log start are written every minute by default, so a load limits them to what the log holds. One case is
-# different: if the log ends **below** the checkpoint's log start, what is left counts as deleted. The load drops it and begins an empty log at the log start.
-#
-# ### Offsets that overflow
-#
-# An index keeps an offset as four bytes relative to the base. Old versions of compaction could make a segment whose last offset is too far off: `retryOnOffsetOverflow` splits it and begins the phase again.
-
-# %%
-directory = far_apart(2**31 + 9)
-print("before:", sizes(directory, ".log"))
-walk = step_through(load, directory, into={"split_overflowed_segment", "replace_segments"}, locals_of_interest={"new_segments", "total_size"})
-print("after: ", sizes(directory, ".log"))
-walk.play()
-
-# %%
-erratum(
-    "retryOnOffsetOverflow picks an OverflowPositionStrategy (LATEST, EARLIEST, PRODUCER or RESTART) and goes on to the nextOffsetStrategy",
-    "invented. It is a loop: on LogSegmentOffsetOverflowException split the segment, then call the same phase again",
-    " → ".join(f"{frame.method.name} {frame.step.number}" for frame in walk.frames),
-)
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -397,9 +270,6 @@ agree(ours, spark, kafka)
 damages = {
     "a bit in a batch of segment 30": lambda copy: flip(copy, "030.log", 100),
     "the last 7 bytes": lambda copy: cut(copy, "056.log", sizes(copy)["…056.log"] - 7),
-    "no index of segment 41": lambda copy: remove(copy, "041.index"),
-    "no snapshots": lambda copy: remove(copy, *sizes(copy, ".snapshot")),
-    "no epochs": lambda copy: remove(copy, "epoch-checkpoint"),
 }
 print("as it was left:", loaded_by_both(killed, TOPIC, recovery_point=24))
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
@@ -438,7 +308,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# In [Crash and recovery: rebuild](08-crash-and-recovery-rebuild.ipynb): four functions and four rungs.
+# In [Crash and recovery: rebuild](08a-crash-and-recovery-rebuild.ipynb): two functions and two rungs.
 
 # %% [markdown]
 # ## 7. Honesty box
@@ -446,8 +316,7 @@ print(found.first_difference)
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | what is scanned, cut, deleted and rebuilt | one thread; a broker has `num.recovery.threads.per.data.dir` | `LogManager`, which reads the checkpoints |
-# | what is checked after which stop | no metrics | disks that fail while loading |
-# | splitting a segment, and the retry | a real power cut may also lose writes out of order | tiered storage |
+# | what moves the recovery point, and what does not | a real power cut may also lose writes out of order | tiered storage |
 #
 # *What Spark is told:* the size of each batch.
 #
@@ -473,15 +342,14 @@ print(found.first_difference)
 #
 # ![Where a record is when a crash comes](../diagrams/crash.svg)
 #
-# | file, with the broker stopped | may you delete it? | what happens |
-# |:---|:---|:---|
-# | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
-# | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so |
-# | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
-# | `.txnindex` | no | after a clean stop, and below the recovery point after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
-# | `leader-epoch-checkpoint` | no | after a clean stop, and below the scanned segments after any, this replica cannot say where an epoch ended |
-# | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
-# | `.log` | no | its records are gone |
+# | what happened | the log after the start |
+# |:---|:---|
+# | the process was killed, the machine lives on | has all that was written |
+# | the power failed | has all below the recovery point, and above it what is whole up to the first bad batch |
+# | the last batch is torn | ends before that batch; a file that its roll made stays, empty |
+# | a batch of a scanned segment is bad | ends before that batch; the segments above go, sound or not |
+# | a batch below the scanned segments is bad | ends where it did; nobody has looked |
+# | the stop was unclean, and all is whole | has its recovery point where the checkpoint was: reading is not flushing |
 
 # %% [markdown]
-# **Next:** *Storage layer*: who finds the directories, reads the checkpoints, and writes the mark of a clean stop.
+# **Next:** *Damaged and missing files*: what a start notices when a file of a log is gone or wrong, and what it does not.

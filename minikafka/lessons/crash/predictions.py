@@ -26,17 +26,6 @@ BELIEFS: dict[str, dict[object, str]] = {
         10: _WHOLE_BATCHES,
         12: _WHOLE_BATCHES,
     },
-    "log-end-bad-bit": {
-        30: "The segment was already cut when it was opened. The later scan finds nothing to cut.",
-        41: "Segment 30 is recovered alone, when it is opened. Those above it stay.",
-    },
-    "time-index-after-load": {
-        2: "Empty. Only a missing offset index or a bad transaction index leads to recovery.",
-    },
-    "epoch-0-first-offset": {
-        0: "Only segments from 15 on are read, and the first batch of epoch 0 there is at 15.",
-        24: "The scan begins with the whole segment that holds 24.",
-    },
     "recovery-differs-after": {
         5: "The index is already wrong, but zeros are not compared, and the last batch tells the log end.",
         7: "It comes one append sooner.",

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-from minikafka.lab.stage.damage import SMALL, another, cut, flip, kill, load, remove, sizes
-from minikafka.lab.stage.producers import Producer
-from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, Question
+from minikafka.lab.stage.damage import SMALL, another, cut, flip, kill, load
+from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FIRST, Question
 from minikafka.lab.teaching.quiz.small_runs import two_segments
-from minikafka.log.fetch_isolation import FetchIsolation
 
 _TORN = "Two batches lie in the first segment of a log (offsets 0 to 3), two in the second (4 to 7), 95 bytes each."
 
@@ -32,23 +29,6 @@ def recovery_point_after_unclean() -> int:
     return load(another(_killed()), SMALL, recovery_point=2).recovery_point
 
 
-def made_anew_when_missing() -> set[str]:
-    """What a load after a clean stop makes anew, with its contents, when it has been deleted."""
-    log = fresh_log({**SMALL, "index.interval.bytes": 0})
-    producer = Producer(log, 7, transactional=True)
-    for _ in range(2):
-        producer.send(2)
-    producer.end("abort")
-    log.roll()
-    log.append_as_leader(records(1), leader_epoch=0)
-    log.update_high_watermark(log.log_end_offset)
-    log.close()
-    losses = {"index": ("000.index",), "timeindex": ("000.timeindex",), "txnindex": ("000.txnindex",)}
-    losses["snapshot"] = tuple(sizes(log.dir, ".snapshot"))
-    whole = _known(log.dir)
-    return {kind for kind, names in losses.items() if _known(remove(another(log.dir), *names))[kind] == whole[kind]}
-
-
 def what_a_shorter_log_says() -> str:
     """What lay behind the place at which recovery has cut a log with one wrong bit: sound batches, or nothing."""
     sound = load(another(_killed()), SMALL).log_end_offset
@@ -58,19 +38,6 @@ def what_a_shorter_log_says() -> str:
 
 def _killed() -> Path:
     return kill(two_segments())
-
-
-def _known(directory: Path) -> dict[str, object]:
-    """What a log knows after a load that followed a clean stop, by the file in which it was written."""
-    log = load(another(directory), {**SMALL, "index.interval.bytes": 0}, clean=True)
-    log.update_high_watermark(log.log_end_offset)
-    first = log.log_segments[0]
-    entries = {
-        kind: [tuple(index.entry(number)) for number in range(index.entries)]
-        for kind, index in (("index", first.offset_index), ("timeindex", first.time_index))
-    }
-    aborted = log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED).aborted_transactions
-    return {**entries, "txnindex": len(aborted), "snapshot": [*log.producer_state_manager.active_producers]}
 
 
 QUESTIONS = (
@@ -107,21 +74,6 @@ QUESTIONS = (
         recovery_point_after_unclean,
         "Everything was read and found good, but being read is not being flushed.",
         {0: "0", 2: "2", 8: "8"},
-    ),
-    Question(
-        FILES,
-        "The index of aborted transactions",
-        "A broker was stopped cleanly. Somebody deletes one file (or all files of one kind). Which loss does the next"
-        " start make good, so that the log knows the same as before?",
-        made_anew_when_missing,
-        "A missing `.index` is noticed after any stop, and its segment is recovered. A missing time index is made"
-        " anew, and empty; producers and aborted transactions are forgotten, and nobody reports it.",
-        {
-            "index": "an `.index`",
-            "timeindex": "a `.timeindex`",
-            "txnindex": "a `.txnindex`",
-            "snapshot": "all `.snapshot` files",
-        },
     ),
     Question(
         FIRST,

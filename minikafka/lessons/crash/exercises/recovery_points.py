@@ -75,7 +75,7 @@ def _point(**believed):
 
 
 kept_safe = Exercise(
-    "Exercise 4, what is known to be on the device",
+    "Exercise 2, what is known to be on the device",
     lambda: [
         _case("append append"),
         _case("append append flush append"),

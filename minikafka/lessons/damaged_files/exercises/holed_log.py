@@ -8,7 +8,7 @@ from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, flip, kill, remove
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lessons.crash import solutions
+from minikafka.lessons.damaged_files import solutions
 
 _PER_SEGMENT, _BYTES, _RECORDS = 3, 95, 2  # batches in a segment of at most 300 bytes, and what each of them has
 
@@ -76,7 +76,7 @@ def _left(*, scans=lambda base, first: base >= first, hole_stops=False, opens=Tr
 
 
 holes = Exercise(
-    "Exercise 3, damage and a missing index",
+    "Exercise 2, damage and a missing index",
     lambda: [
         _wrecked((), (), 0),
         _wrecked((4,), (), 0),

@@ -8,7 +8,7 @@ from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import kill, named, remove
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lessons.crash import solutions
+from minikafka.lessons.damaged_files import solutions
 
 
 def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
@@ -89,7 +89,7 @@ def _rising(rows, place):
 
 
 epoch_entries = Exercise(
-    "Exercise 2, the epochs that recovery finds",
+    "Exercise 1, the epochs that recovery finds",
     lambda: [
         _epochs((0, 0, 1, 1, 4)),
         _epochs((2, 3, 1, 3, 5)),

@@ -1,0 +1,1 @@
+"""The lesson *Damaged and missing files*. Its own pieces: `damaged_witnesses`."""
