@@ -1,4 +1,4 @@
-"""The pieces of *Damaged and missing files*: witnesses of a workload whose damage Spark is not told, and a planted bug."""
+"""The pieces of *Damaged and missing files*: witnesses of damage that Spark is not told, and a planted bug."""
 
 import pytest
 

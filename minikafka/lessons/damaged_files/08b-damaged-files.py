@@ -201,7 +201,7 @@ for clean in (False, True):
     print("clean" if clean else "unclean", "stop: aborted transactions named to a reader:", len(aborted))
 
 # %% [markdown]
-# By the scan, yes. The card at the end says which files you may delete.
+# The scan makes it anew; a clean start does not. The card at the end says which files you may delete.
 #
 # ### Checkpoints that don't fit
 #

@@ -83,7 +83,7 @@ def render_answer(frame: AnswerFrame) -> str:
     parts.append(drawing.text(10, bottom + 37, "the answer", kind="b"))
     x, width = _LEFT + frame.begin * scale, (frame.end - frame.begin) * scale
     for edge in {frame.begin, frame.end}:
-        parts.append(drawing.line(_LEFT + edge * scale, _TOP - 8, _LEFT + edge * scale, bottom + 46, "ink", weight=2))
+        parts.append(drawing.line(_LEFT + edge * scale, _TOP, _LEFT + edge * scale, bottom + 46, "ink", weight=2))
     parts.append(drawing.rect(x, bottom + 26, width, 14, "leo", stroke="ink"))
     parts.append(drawing.text(_LEFT, bottom + 62, frame.words, kind="s", room=drawing.WIDTH - _LEFT - 10))
     parts += _bytes(bottom + 70, scale, size)
@@ -91,13 +91,18 @@ def render_answer(frame: AnswerFrame) -> str:
 
 
 def _batch(frame: AnswerFrame, batch: BatchOnFile, x: float, width: float) -> list[str]:
-    fill = "committed" if batch in frame.whole else "pending" if batch == frame.cut else "panel"
-    parts = [drawing.rect(x, _TOP, width, _HEIGHT, fill, stroke="ink" if batch in frame.whole else "line")]
+    """The batch as a box below its offsets; of a batch that is cut, the part that is sent is hatched."""
+    whole = batch in frame.whole
+    parts = [
+        drawing.rect(x, _TOP, width, _HEIGHT, "committed" if whole else "panel", stroke="ink" if whole else "line")
+    ]
     if batch == frame.cut:
-        parts.append(drawing.hatch(x, _TOP, width, _HEIGHT, "line"))
-    mark = "▸ " if batch.first <= frame.start <= batch.last else ""
-    words = drawing.fitting(width - 4, f"{mark}{_offsets(batch)}", _offsets(batch))
-    parts.append(drawing.text(x + width / 2, _TOP + 17, words, kind="s", anchor="middle", fill="ink"))
+        sent = width * (frame.end - batch.position) / batch.size
+        parts.append(drawing.rect(x, _TOP, sent, _HEIGHT, "pending"))
+        parts.append(drawing.hatch(x, _TOP, sent, _HEIGHT, "line"))
+    asked = batch.first <= frame.start <= batch.last
+    words = drawing.fitting(width - 4, _offsets(batch), kind="sb" if asked else "s")
+    parts.append(drawing.text(x + width / 2, _TOP - 6, words, kind="sb" if asked else "s", anchor="middle", fill="ink"))
     return parts
 
 
