@@ -276,7 +276,7 @@ predict(
 # %%
 predict(
     "missing-index-contradicted-by",
-    "How many of the other two witnesses contradict minikafka there? (1 or 2)",
+    "How many of the other two witnesses contradict the minikafka with the bug? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )

@@ -292,7 +292,7 @@ found = agree(sick, spark, kafka)
 # %%
 predict(
     "base-offset-scan-differs",
-    "After which operation, counted from 0, do the witnesses differ first?",
+    "After which operation, counted from 0, does the sick log differ from another witness first?",
     ___,
     lambda: found.first_difference.operation,
 )
