@@ -30,7 +30,7 @@ predict(
 )
 
 # %% [markdown]
-# (Change `___` to a number and run the cell again. The cell below then shows what happened. Leave the `___` among the imports: it is the blank itself.)
+# (Change `___` to a number and run the cell again. Leave the `___` among the imports: it is the blank itself.)
 
 # %%
 sent = orders.read(19)
@@ -44,15 +44,14 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 # A Kafka broker keeps each partition as a directory of files. The code that writes, reads, repairs and cleans these files decides what
 # happens to an acknowledged record. This course opens that code twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, methods, steps and bytes on disk. You step through the twin; Kafka says whether the twin is right.
-# (Spark and Kafka are starting for part 5.)
 #
 # There are three doors. **Read:** predict, run, explain why a prediction was wrong. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
 # Kafka judges it. **Exam:** write a whole log in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py` compares it with Kafka's.
 #
 # **How much time have you?**
 #
-# - *Two hours:* parts 2, 3 and 5 of *Start here*, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Then you know which records are safe, and what `acks` waits for.
-# - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04-append.ipynb) and [Read](06-read.ipynb).
+# - *Two hours:* parts 2, 3 and 5 of *Start here*, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11a-produce-path.ipynb). Then you know which records are safe, and what `acks` waits for.
+# - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04a-append.ipynb) and [Read isolation](06a-read.ipynb).
 # - *A week:* all lessons by the door *Read*. *The whole:* also every function and every rung.
 
 # %% [markdown]
@@ -67,8 +66,7 @@ for file in sorted(directory.iterdir()):
 
 # %% [markdown]
 # Six **segments**: each is a `.log` with the records and two small files that help to find them. The numbers in the names are
-# offsets: the segment of the files named 15 holds the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default.
-# Later lessons explain snapshots, `leader-epoch-checkpoint` and `partition.metadata`.)
+# offsets: the segment of the files named 15 holds the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default.)
 #
 # The bytes of a `.log`:
 
@@ -206,7 +204,7 @@ from minikafka.lab.stepper.kafka_lines import kafka_link
 print(kafka_link("LogSegment.shouldRoll"))
 
 # %% [markdown]
-# Older texts, and most Chinese ones, describe one large Scala file: `Log.scala` of Kafka 2.x. `LogSegments` and `LogLoader` came out of it in 3.0; in 3.1 the
+# Older texts describe one large Scala file: `Log.scala` of Kafka 2.x. `LogSegments` and `LogLoader` came out of it in 3.0; in 3.1 the
 # rest became `UnifiedLog` and `LocalLog`. Today all of them are Java, in the module `storage`:
 #
 # | in `Log.scala` of 2.5 | in 4.3.0 | lesson |
@@ -217,15 +215,15 @@ print(kafka_link("LogSegment.shouldRoll"))
 # | `updateHighWatermark`, `maybeIncrementHighWatermark` | `UnifiedLog.updateHighWatermark`, `UnifiedLog.maybeIncrementHighWatermark` | High watermark |
 # | `convertToOffsetMetadataOrThrow` | `UnifiedLog.maybeConvertToOffsetMetadata`, `LocalLog.convertToOffsetMetadataOrThrow` | High watermark |
 # | `appendAsLeader`, `append` | `UnifiedLog.appendAsLeader`, `UnifiedLog.append`, `LocalLog.append` | Append |
-# | `analyzeAndValidateRecords`, `LogValidator` | `UnifiedLog.analyzeAndValidateRecords`, `LogValidator.validateMessagesAndAssignOffsets` | Append |
+# | `analyzeAndValidateRecords`, `LogValidator` | `UnifiedLog.analyzeAndValidateRecords`, `LogValidator.validateMessagesAndAssignOffsets` | Append, Stored and safe |
 # | `analyzeAndValidateProducerState` | `UnifiedLog.analyzeAndValidateProducerState`, `ProducerStateManager.update` | Producers and transactions |
-# | `read` | `UnifiedLog.read`, `LocalLog.read` | Read |
-# | `collectAbortedTransactions` | `LocalLog.collectAbortedTransactions` | Read |
-# | `fetchOffsetByTimestamp` | `UnifiedLog.fetchOffsetByTimestamp` | Read |
+# | `read` | `UnifiedLog.read`, `LocalLog.read` | From an offset to bytes |
+# | `collectAbortedTransactions` | `LocalLog.collectAbortedTransactions` | Read isolation |
+# | `fetchOffsetByTimestamp` | `UnifiedLog.fetchOffsetByTimestamp` | From an offset to bytes |
 # | `loadSegments`, `loadSegmentFiles`, `recoverLog` | `LogLoader.load`, `LogLoader.loadSegmentFiles`, `LogLoader.recoverLog` | Loading |
 # | `loadProducerState`, `rebuildProducerState` | `UnifiedLog.rebuildProducerState` | Loading |
 # | `replaceSegments`, `splitOverflowedSegment` | `LocalLog.replaceSegments`, `LocalLog.splitOverflowedSegment` | Loading, Compaction |
-# | `truncateTo`, `truncateFullyAndStartAt` | `UnifiedLog.truncateTo`, `UnifiedLog.truncateFullyAndStartAt`, `LocalLog.truncateTo` | Replication |
+# | `truncateTo`, `truncateFullyAndStartAt` | `UnifiedLog.truncateTo`, `UnifiedLog.truncateFullyAndStartAt`, `LocalLog.truncateTo` | Leader epochs |
 #
 # The message classes of 0.10 (`MessageSet`,
 # `FileMessageSet`) became `MemoryRecords` and `FileRecords`.
@@ -285,23 +283,31 @@ print(found.first_difference)
 #
 # In this order each lesson needs nothing that comes later:
 #
-# - [01 Records](01-records.ipynb): what a batch is on disk, byte by byte
-# - [02 Segments](02-segments.ipynb): how files keep a log of any length, and how records are found and deleted
-# - [03 High watermark](03-high-watermark.ipynb): which records are safe, and how leader and followers find out
-# - [04 Append](04-append.ipynb): what a leader does with a batch before it is on disk
-# - [05 Producers and transactions](05-producers-and-transactions.ipynb): how a retry makes no duplicate, and half a transaction is never read
-# - [06 Read](06-read.ipynb): who may see what, and how few bytes a read looks at
-# - [07 Loading](07-loading.ipynb): how a directory of files becomes a log again
-# - [08 Crash and recovery](08-crash-and-recovery.ipynb): what a crash can take, and what the next start cuts off
-# - [09 Storage layer](09-storage-layer.ipynb): who keeps house in a log directory
-# - [10 Compaction](10-compaction.ipynb): of each key the newest record
-# - [11 The produce path](11-produce-path.ipynb): what `acks` waits for
-# - [12 Replication and leader epochs](12-replication.ipynb): what a new leader keeps of an old one's records
-# - [13 A log directory at scale](13-log-directory-at-scale.ipynb): the same questions, asked of terabytes
+# - [01 Records](01-records.ipynb): a batch on disk, byte by byte
+# - [02 Segments](02-segments.ipynb): how records are kept, found and deleted
+# - [03 High watermark](03-high-watermark.ipynb): which records are safe
+# - [04a Append](04a-append.ipynb): who gives offsets, and what a refusal leaves
+# - [04b Stored and safe](04b-stored-and-safe.ipynb): which bytes are stored, and what is safe
+# - [05 Producers and transactions](05-producers-and-transactions.ipynb): no duplicates, no half transactions
+# - [06a Read isolation](06a-read.ipynb): who may see what
+# - [06b From an offset to bytes](06b-offset-to-bytes.ipynb): how few bytes a read needs
+# - [07 Loading](07-loading.ipynb): how files become a log again
+# - [08a Crash and recovery](08a-crash-and-recovery.ipynb): what a crash can take
+# - [08b Damaged and missing files](08b-damaged-files.ipynb): which files a start believes
+# - [09a Background tasks](09a-storage-layer.ipynb): what a broker does by the clock
+# - [09b Start and stop](09b-start-and-stop.ipynb): what a start trusts
+# - [10a Compaction](10a-compaction.ipynb): of each key the newest record
+# - [10b Tombstones and markers](10b-tombstones-and-markers.ipynb): when a deletion is deleted
+# - [11a The produce path](11a-produce-path.ipynb): what `acks` waits for
+# - [11b The produce purgatory](11b-produce-purgatory.ipynb): who wakes a request
+# - [12a Replication](12a-replication.ipynb): who is in sync
+# - [12b Leader epochs](12b-leader-epochs.ipynb): what a new leader keeps
+# - [13a A log directory at scale](13a-log-directory-at-scale.ipynb): the same questions, asked of terabytes
+# - [13b An audit of a log directory](13b-log-audit.ipynb): which of two copies is right
 #
 # The [glossary](glossary.md) has the course's words, with the Chinese ones. [solutions](solutions) has the solutions.
 #
-# A working copy keeps your predictions, solutions and rungs in `.progress.json`; you may read it and delete it. This cell draws a map of it.
+# A working copy keeps your predictions, solutions and rungs in `.progress.json`. This cell draws a map of it.
 
 # %%
 my_progress()
@@ -322,9 +328,9 @@ my_progress()
 # | `.log` | the records, in batches | *Records*, *Segments* |
 # | `.index` | offset → byte in the `.log` | *Segments* |
 # | `.timeindex` | timestamp → offset | *Segments* |
-# | `.txnindex` | aborted transactions; there is one only where there are any | *Read* |
+# | `.txnindex` | aborted transactions; there is one only where there are any | *Read isolation* |
 # | `.snapshot` | what is known of producers before the offset in its name | *Producers and transactions* |
-# | `leader-epoch-checkpoint` | which leader's epoch began at which offset | *Replication and leader epochs* |
+# | `leader-epoch-checkpoint` | which leader's epoch began at which offset | *Leader epochs* |
 # | `partition.metadata` | the topic's id | *Loading* |
 
 # %% [markdown]
