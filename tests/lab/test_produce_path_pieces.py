@@ -1,4 +1,6 @@
-"""The pieces of the lesson *The produce path*: requests posted by hand, boxes that wait, a map of six classes."""
+"""The pieces of the lessons *The produce path* and *The produce purgatory*: requests posted by hand, boxes that wait, a
+map of six classes.
+"""
 
 import xml.dom.minidom
 
@@ -15,6 +17,8 @@ from minikafka.lessons.produce_purgatory.purgatory_boxes import PurgatoryBoxes, 
 
 HASTY = "acks=all is answered as soon as the leader has the records"
 OFF_BY_ONE = "a request waits for its last offset, not for the one after it"
+LATE_MINIMUM = "the minimum is checked after the append"
+UNHEARD = "a rising high watermark wakes no request"
 
 
 @pytest.fixture
@@ -83,6 +87,25 @@ def test_off_by_one_is_seen_where_the_mark_is_at_the_last_record(path):
         second = path.produce(("orders-0", "c"))
         assert (first.answered_ms, second.parts["orders-0"].error) == (0, "NONE")
     assert path.log().high_watermark == 2
+
+
+def test_a_late_minimum_refuses_what_it_has_appended(path):
+    with planted(LATE_MINIMUM):
+        assert path.produce(("orders-1", "a"), acks=1).answer == "orders-1: NONE, base offset 0"
+        path.dies(1)
+        assert path.produce(("orders-0", "b")).answer == "orders-0: NOT_ENOUGH_REPLICAS"
+        assert path.produce(("orders-0", "c"), acks=1).answer == "orders-0: NONE, base offset 1"
+    assert path.values() == ["b", "c"]
+
+
+def test_a_request_that_nobody_wakes_is_answered_by_the_timer_though_all_have_its_records(path):
+    posted = path.produce(("orders-0", "a"), timeout_ms=100)
+    with planted(UNHEARD):
+        path.fetch(1)
+        path.fetch(1)
+    assert (path.log().high_watermark, posted.answer) == (1, "waits")
+    path.sleep(100)
+    assert posted.parts["orders-0"].error == "REQUEST_TIMED_OUT"
 
 
 def test_a_box_has_a_label_for_each_partition_and_is_ticked_one_by_one():
