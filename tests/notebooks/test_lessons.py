@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 import minikafka
-from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
+from minikafka.lab.course.build_lessons import fold_answers, notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs, predict
@@ -96,6 +96,16 @@ def test_cells_ran_in_order_and_without_an_error(text):
             assert output.output_type != "error", cell.source
             assert output.get("name") != "stderr", cell.source
             assert "widget-view" not in str(output.get("data", {}).keys())
+
+
+@each_text
+def test_what_answers_a_question_is_stored_folded(text):
+    stored = notebook(text)
+    found = [dict(cell.metadata) for cell in stored.cells]
+    for cell in stored.cells:
+        cell.metadata = {}
+    fold_answers(stored)
+    assert found == [dict(cell.metadata) for cell in stored.cells]
 
 
 @each_text

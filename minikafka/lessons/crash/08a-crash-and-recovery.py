@@ -99,7 +99,7 @@ print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_po
 # ### What has been flushed
 #
 # By default Kafka does not flush at each append. Three things flush a log and move its recovery point: a **roll**, by a task in the background (`UnifiedLog.roll`); `flush.messages`, where set,
-# and `flush.ms`, where the flusher has a period too (*Storage layer*); a clean stop. Six records, a roll after the fourth:
+# and `flush.ms`, where the flusher has a period too (*Background tasks*); a clean stop. Six records, a roll after the fourth:
 
 # %%
 log = fresh_log({"segment.index.bytes": 1200})

@@ -334,4 +334,4 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # | `.log` | no | its records are gone |
 
 # %% [markdown]
-# **Next:** *Storage layer*: who finds the directories, reads the checkpoints, and writes the mark of a clean stop.
+# **Next:** *Background tasks*: what a broker flushes, writes down and deletes by the clock.

@@ -6,7 +6,7 @@
 # ## 1. The question
 #
 # **Time:** about forty minutes to read, fifty minutes to rebuild.
-# **Before:** *Segments*, *Producers and transactions*, *Read*.
+# **Before:** *Segments*, *Producers and transactions*, *Read isolation*.
 #
 # **Afterwards you can decide:** which files a start deletes, what a directory full of `.swap` files means, and which checkpoints a log trusts.
 #
@@ -400,7 +400,7 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker has `num.recovery.threads.per.data.dir` | `LogManager`, which reads the checkpoints (*Storage layer*) |
+# | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker has `num.recovery.threads.per.data.dir` | `LogManager`, which reads the checkpoints (*Start and stop*) |
 # | what the load trusts after a clean stop | no metrics | disks that fail while loading |
 # | the order of renames | the theatre's new segments are copies | logs in tiered storage |
 #

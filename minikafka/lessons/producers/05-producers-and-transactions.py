@@ -466,4 +466,4 @@ print(found.first_difference)
 # | an unknown producer | writes it, wherever it begins; in a transaction of version 2 it must begin at 0 |
 
 # %% [markdown]
-# **Next:** *Read*, where the three marks become three kinds of readers.
+# **Next:** *Read isolation*, where the three marks become three kinds of readers.
