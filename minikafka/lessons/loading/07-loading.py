@@ -400,7 +400,7 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker has `num.recovery.threads.per.data.dir` | `LogManager`, which reads the checkpoints (*Start and stop*) |
+# | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker has `num.recovery.threads.per.data.dir` | `LogManager`, which reads the checkpoints (09b) |
 # | what the load trusts after a clean stop | no metrics | disks that fail while loading |
 # | the order of renames | the theatre's new segments are copies | logs in tiered storage |
 #

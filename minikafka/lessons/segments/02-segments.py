@@ -140,7 +140,7 @@ print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_
 
 # %% [markdown]
 # With a hole in the map, `floor_segment` names a segment without the offset. A read then goes
-# on to the next segment without an error (see *From an offset to bytes*).
+# on to the next segment without an error (lesson 06b).
 #
 # ### Rolling
 #
