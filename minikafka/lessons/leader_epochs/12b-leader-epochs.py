@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** half an hour to read, three quarters of an hour to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
+# **Time:** half an hour to read, half an hour to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
 #
 # **Afterwards you can decide:** why consumers wait after a change of the leader, which dead broker to start first, and what an unclean election costs.
 #
@@ -142,7 +142,7 @@ for level in (0, 1):
 #
 # ### Deal the cards
 #
-# Three brokers, `min.insync.replicas=2`. The buttons append, let a broker fetch, let 15 seconds pass, kill a broker or start it. Five have been pressed: broker 0 died after broker 1 had fetched `a` once, and broker 1 leads. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
+# Three brokers, `min.insync.replicas=2`. The buttons append, let a broker fetch, let seconds pass, kill a broker or start it. Five have been pressed: broker 0 died after broker 1 had fetched `a` once, and broker 1 leads. Go on, or begin anew: can you lose a record that was acknowledged with `acks=all`? Can you make two logs differ below their marks?
 
 # %%
 game = ReplicaDeal(brokers=3, min_isr=2)
@@ -178,7 +178,8 @@ predict(
 # %%
 CUT = {"Partition._read_records", "get_offset_truncation_state"}
 LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
-walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
+watched = {"into": CUT, "locals_of_interest": LOCALS, "watch": parted.log(0)}
+walk = lanes.after("0 fetches, and cuts", lambda: step_through(parted.fetch, 0, **watched))
 walk.play()
 
 # %%
