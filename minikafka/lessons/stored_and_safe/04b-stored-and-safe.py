@@ -245,8 +245,10 @@ predict(
 again = fresh_log({"flush.messages": 5})
 for _ in range(2):
     again.append_as_leader(records(2), leader_epoch=0)
-step_through(again.append_as_leader, records(2), leader_epoch=0, watch=again, into={"Log._flush"},
-             locals_of_interest={"offset", "flush_offset"}).play()  # fmt: skip
+before = again.recovery_point
+walk = step_through(again.append_as_leader, records(2), leader_epoch=0, watch=again, into={"Log._flush"})
+print("the third append moves the recovery point:", before, "→", again.recovery_point)
+walk.play()
 
 # %%
 log.roll()
