@@ -1,6 +1,4 @@
-"""The pieces of the lessons *Compaction* and *Tombstones and markers*: a table in a log, a cleaner by hand, two shelves, a
-map slot by slot.
-"""
+"""The pieces of the lessons about compaction: a table in a log, a cleaner by hand, two shelves, a map slot by slot."""
 
 import hashlib
 import xml.dom.minidom

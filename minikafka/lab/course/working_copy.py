@@ -370,7 +370,7 @@ def main() -> None:
     actions.add_parser("open", help="do what `lay` does, then open JupyterLab there (make lab)")
     actions.add_parser("lay", help="copy the notebooks that are new or that you have not changed")
     again = actions.add_parser("fresh", help="get one notebook as the course has it (make fresh NOTEBOOK=…)")
-    again.add_argument("notebook", help="its name or a part of it, as in 06a-read; yours, if changed, is kept beside it")
+    again.add_argument("notebook", help="its name or a part of it, as in 06a-read; yours, if changed, is kept beside")
     arguments = parser.parse_args()
     with failures_in_one_line(exit_code=1):
         if arguments.action == "fresh":
