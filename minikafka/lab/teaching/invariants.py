@@ -22,17 +22,17 @@ _HEAD = (
 _STYLE = """
 @page { size: A4; margin: 8mm 10mm; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 190mm; font: 6.8pt/1.22 system-ui, "Helvetica Neue", Arial, sans-serif; color: #111; }
+body { margin: 0 auto; max-width: 190mm; font: 8pt/1.3 system-ui, "Helvetica Neue", Arial, sans-serif; color: #111; }
 h1 { font-size: 13pt; margin: 0 0 1mm; }
 p { margin: 0 0 2mm; }
 main { columns: 2; column-gap: 7mm; }
 section { margin: 0 0 1.8mm; }
-h2 { font-size: 8.6pt; margin: 0 0 .6mm; border-bottom: .3mm solid #555; break-after: avoid; }
+h2 { font-size: 9.6pt; margin: 0 0 .6mm; border-bottom: .3mm solid #555; break-after: avoid; }
 ul { margin: 0; padding: 0 0 0 3mm; }
 li { margin: 0 0 .5mm; break-inside: avoid; }
 .from { color: #444; }
 .from code { white-space: nowrap; }
-code { font: 6pt ui-monospace, "DejaVu Sans Mono", monospace; }
+code { font: 7pt ui-monospace, "DejaVu Sans Mono", monospace; }
 @media screen { body { padding: 6mm; font-size: 11pt; max-width: 70em; } code { font-size: 10pt; } }
 @media screen and (max-width: 50em) { main { columns: 1; } .from code { white-space: normal; } }
 """
@@ -92,7 +92,7 @@ def _table_of(lesson: LessonFolder) -> dict[str, Any]:
 
 def sheet() -> str:
     """The sheet in Markdown."""
-    parts = [f"# Invariants\n\n{_HEAD} To print it on one page of A4, open [invariants.html](invariants.html)."]
+    parts = [f"# Invariants\n\n{_HEAD} To print it on both sides of a sheet of A4, open [invariants.html](invariants.html)."]
     for group in groups():
         lines = [f"## {group.name}", *(["", f"({group.note})"] if group.note else [])]
         lines += ["", "| | lesson | Kafka |", "|:---|:---|:---|"]
@@ -104,7 +104,7 @@ def sheet() -> str:
 
 
 def printed_sheet() -> str:
-    """The sheet as a page of HTML that fills one page of A4."""
+    """The sheet as a page of HTML that fills both sides of a sheet of A4."""
     sections = []
     for group in groups():
         items = [f"<li>{with_code(_plain(each.words))} {_from(each)}</li>" for each in group.invariants]

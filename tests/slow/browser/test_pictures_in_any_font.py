@@ -56,9 +56,9 @@ def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, noteboo
 
 
 @pytest.mark.parametrize("font", FONTS[:2])
-def test_the_sheet_of_invariants_is_one_page_of_a4(page, font):
+def test_the_sheet_of_invariants_fills_both_sides_of_a4(page, font):
     page.set_content(printed_sheet().replace("</style>", f"body {{ font-family: '{font}' }}</style>", 1))
-    assert len(re.findall(rb"/Type */Page\b", page.pdf(prefer_css_page_size=True))) == 1
+    assert len(re.findall(rb"/Type */Page\b", page.pdf(prefer_css_page_size=True))) == 2
 
 
 def test_a_text_that_leaves_its_box_is_told(page):
