@@ -109,7 +109,7 @@ def test_exercises_are_kept(desk):
     DOUBLE.check(lambda number: number)
     DOUBLE.solution()
     DOUBLE.check(double)
-    entry = read(desk)["exercises"]["Exercise 1, doubled"]
+    entry = read(desk)["exercises"]["doubled"]
     assert (entry["outcome"], entry["tries"], entry["tries_until_done"]) == ("correct", 2, 2)
     assert entry["solutions_seen"] == 1
 
@@ -307,3 +307,10 @@ def test_the_map_knows_all_that_the_lessons_ask():
     for kind in KINDS:
         names = [name for lesson in lessons for name in lesson.tasks[kind]]
         assert len(names) == len(set(names))
+
+
+def test_a_task_that_got_another_number_keeps_what_was_done(desk):
+    (desk / FILE).write_text(kept("Rung 5, a clean stop"), encoding="utf-8")
+    assert list(read(desk)["rungs"]) == ["a clean stop"]
+    note("rungs", "Rung 1, a clean stop", "correct")
+    assert json.loads((desk / FILE).read_text())["rungs"]["a clean stop"]["tries"] == 2

@@ -11,7 +11,7 @@ from typing import Any
 from minikafka.lab.course.lesson_notebooks import lessons, notebooks_of
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_calls_in
-from minikafka.lab.exercises.progress import KINDS, desk_here, read
+from minikafka.lab.exercises.progress import KINDS, desk_here, key_of, read
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.widgets import drawing
 
@@ -79,14 +79,14 @@ class ProgressMap:
         return "".join(_box(self._state(kind, name), self._told(kind, name, words)) for name, words in tasks.items())
 
     def _state(self, kind: str, name: str) -> str:
-        entry = self.progress[kind].get(name)
+        entry = self.progress[kind].get(key_of(name))
         if entry is None:
             return "open"
         return "done" if entry["done"] else "tried"
 
     def _told(self, kind: str, name: str, words: str) -> str:
         """What a box stands for, and how it went there."""
-        entry = self.progress[kind].get(name)
+        entry = self.progress[kind].get(key_of(name))
         if entry is None:
             return words
         seen = entry["solutions_seen"]

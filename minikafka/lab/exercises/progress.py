@@ -30,9 +30,15 @@ _VERSION = 1
 _MOST_BYTES = 4 << 20  # of the file; with all that the course asks it has a tenth of a MB
 _MOST = 10**9
 """Nobody tries more often: a larger number in the file is not from here."""
+_NUMBERED = re.compile(r"^(Exercise|Rung) \d+, ", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _WAIT_S = 2.0
 _told: set[str] = set()
+
+
+def key_of(name: str) -> str:
+    """By what the entry of a task called `name` is kept: its words without its number, which another edition may change."""
+    return _NUMBERED.sub("", name)
 
 
 def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: int = 0) -> None:
@@ -47,7 +53,7 @@ def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: 
     try:
         with _locked(desk):
             progress = _read_or_put_aside(desk / FILE)
-            entry = progress[kind].setdefault(name, _new_entry())
+            entry = progress[kind].setdefault(key_of(name), _new_entry())
             entry["tries"] = min(entry["tries"] + tries, _MOST)
             entry["solutions_seen"] = min(entry["solutions_seen"] + solutions_seen, _MOST)
             entry["last"] = _now()
@@ -61,8 +67,8 @@ def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: 
 
 
 def read(desk: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """What is kept in the working copy: by kind and name the entries that `note` makes. Nothing, where nothing readable
-    is kept.
+    """What is kept in the working copy: by kind and `key_of` the name the entries that `note` makes. Nothing, where
+    nothing readable is kept.
     """
     try:
         return _parsed(read_plain_file(desk / FILE, _MOST_BYTES))
@@ -140,8 +146,10 @@ def _parsed(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:
     for entries in progress.values():
         if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
             raise ValueError("no progress")
-    progress["predictions"] = _by_id(progress["predictions"])
-    return progress
+    by_words = {
+        kind: {key_of(name): entry for name, entry in progress[kind].items()} for kind in ("exercises", "rungs")
+    }
+    return {"predictions": _by_id(progress["predictions"]), **by_words}
 
 
 def _by_id(predictions: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -92,7 +92,9 @@ def _table_of(lesson: LessonFolder) -> dict[str, Any]:
 
 def sheet() -> str:
     """The sheet in Markdown."""
-    parts = [f"# Invariants\n\n{_HEAD} To print it on both sides of a sheet of A4, open [invariants.html](invariants.html)."]
+    parts = [
+        f"# Invariants\n\n{_HEAD} To print it on both sides of a sheet of A4, open [invariants.html](invariants.html)."
+    ]
     for group in groups():
         lines = [f"## {group.name}", *(["", f"({group.note})"] if group.note else [])]
         lines += ["", "| | lesson | Kafka |", "|:---|:---|:---|"]
