@@ -42,7 +42,7 @@ def make(java_home: Path, jars: list[str], training: str) -> bool:
     archive = _archive(label)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as directory:
         new = Path(directory) / "new.jsa"
-        subprocess.run([sys.executable, "-m", training, str(new)], capture_output=True, check=False)
+        subprocess.run([sys.executable, "-P", "-m", training, str(new)], capture_output=True, check=False)
         made = new.exists()
         if made:
             os.replace(new, archive)

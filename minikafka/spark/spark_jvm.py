@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from minikafka.common import working_directory
 from minikafka.common.own_directory import own_directory
 from minikafka.jvm.java_home import java_command
 from minikafka.jvm.kafka_jars import spark_jars
@@ -50,6 +51,9 @@ SPARK_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 
+# Spark starts its Python workers by `python -m`, which would look for each module in the working directory first.
+WORKERS_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+
 # When the machine learning library is on the class path, each new session registers its functions through Scala's
 # reflection.
 _LEFT_OUT = "spark-mllib_"
@@ -82,7 +86,8 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
 
     It ends when its standard input does, so at the latest with this process, also while it is starting. It has a
     process group of its own and does not receive the signals that a terminal or a notebook server sends to this one's.
-    What it writes is read only if it fails; its temporary files go with this process. Raises SparkDidNotStartError.
+    What it writes is read only if it fails; its temporary files go with this process. Spark's Python workers import
+    from the working directory only if this process does. Raises SparkDidNotStartError.
     """
     from pyspark.java_gateway import launch_gateway
     from pyspark.serializers import UTF8Deserializer, read_int
@@ -95,6 +100,7 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
             **os.environ,
             "PYTHONHASHSEED": "0",  # all workers hash alike
             "SPARK_HOME": str(spark_jars().parent),
+            **({} if working_directory.is_on_the_path() else WORKERS_SAFE_PATH),
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
         }
         with _begun(command, environment, said) as process:

@@ -143,13 +143,23 @@ def lay_out_and_say(desk: Path = DESK) -> None:
 
 
 def open_lab(desk: Path = DESK) -> None:
-    """Replace this process by JupyterLab, with the desk as its root and the first lesson opened."""
-    os.execve(sys.executable, lab_command(desk), lab_environment())
+    """Replace this process by JupyterLab, with the desk as its root and the first lesson opened.
+
+    It works in a directory of Python's own: in its working directory JupyterLab looks for programs to start
+    (`node_modules`), and that would be the one in which the command is given. Notebooks work in theirs.
+    """
+    command = lab_command(desk)
+    os.chdir(sys.prefix)
+    os.execve(sys.executable, command, lab_environment())
 
 
 def lab_command(desk: Path) -> list[str]:
-    """The command that starts JupyterLab on the desk, to be run in `lab_environment()`."""
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
+    """The command that starts JupyterLab on the desk, to be run in `lab_environment()`.
+
+    `-P` keeps JupyterLab from importing out of the directory in which the command is given; a notebook's kernel does
+    import from the notebook's directory.
+    """
+    command = [sys.executable, "-P", "-m", "jupyterlab", f"--ServerApp.root_dir={os.path.abspath(desk)}"]
     command.append(f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}")
     if os.geteuid() == 0:  # in a container, say: Jupyter demands to be told that this is intended
         command.append("--allow-root")

@@ -9,15 +9,16 @@ import types
 from collections.abc import Callable
 from typing import TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.record.codecs import snappy_kernel
 from minikafka.record.kernels import kernel, writing_kernel
+from minikafka.record.kernels.numba_import import imported_numba
 
 R = TypeVar("R")
+_numba = imported_numba()
 
 
 def octets(data: BytesLike) -> NDArray[np.uint8]:
@@ -40,10 +41,10 @@ def compile_function(function: Callable[..., R], **compiled_helpers: Callable[..
     copy.__qualname__ = function.__qualname__
     compiled: Callable[..., R]
     try:
-        compiled = numba.njit(cache=True, nogil=True)(copy)
+        compiled = _numba.njit(cache=True, nogil=True)(copy)
     except RuntimeError:
         # No directory for the cache can be written to.
-        compiled = numba.njit(nogil=True)(copy)
+        compiled = _numba.njit(nogil=True)(copy)
     return compiled
 
 

@@ -27,6 +27,7 @@ _SETTINGS_OF_A_DRIVER = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
+    **{f"spark.executorEnv.{name}": value for name, value in jvm.WORKERS_SAFE_PATH.items()},
 }
 _PORTS = {"spark": 7077, "sc": 15002}
 _PATIENCE_S = 15
