@@ -30,6 +30,7 @@ from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.partition_bounds import LOG_START_OFFSETS, noted_offsets
+from minikafka.spark.source.range_rows import carried_isolation
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
@@ -89,14 +90,15 @@ def export(
     Raises KafkaException when another export is at work, or lost its directory to another, for a topic that is another
     one than the exported, and for a directory that no export leaves; IllegalArgumentException when `to` is a URI, for a
     run cannot become visible at once in an object store, when `ranges` has several copies of a partition, begins
-    behind records that are not exported yet or before the offset at which the first run began, and when the exported
-    files are by date and these are not, or the other way round; OSError.
+    behind records that are not exported yet or before the offset at which the first run began, when the exported
+    files are by date and these are not, or the other way round, and when they have another `isolation.level`; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
     spark, to = ranges.sparkSession, os.path.abspath(to)
     run = f"{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{uuid.uuid4().hex[:8]}"
-    before = _begin(spark, to, run, by_date=by_date)
+    isolation = carried_isolation(ranges.schema)
+    before = _begin(spark, to, run, by_date=by_date, isolation=isolation)
     try:
         work = partial(
             _parts, root=to, run=run, reached=before, by_date=by_date, compression=compression,
@@ -104,7 +106,7 @@ def export(
         )  # fmt: skip
         found = [_Part(*row) for row in for_each_task(ranges, work, schema_of_rows(_Part)).collect()]
         files, reached, answer = _summed_up(found, before)
-        _in_a_worker(spark, partial(_commit, to, run, files, reached))
+        _in_a_worker(spark, partial(_commit, to, run, files, reached, isolation))
     except BaseException:
         with suppress(Exception):  # Spark may be the one that failed
             _in_a_worker(spark, partial(_abandon, to, run))
@@ -143,11 +145,13 @@ class _Part(NamedTuple):
 # In the driver
 
 
-def _begin(spark: "SparkSession", to: str, run: str, *, by_date: bool) -> dict[TopicPartition, Reached]:
+def _begin(
+    spark: "SparkSession", to: str, run: str, *, by_date: bool, isolation: str | None
+) -> dict[TopicPartition, Reached]:
     """Let this run be the one at work; returns how far each partition is exported."""
     owner, instead_of = ProcessId.of_driver(), None
     while True:
-        answer = _in_a_worker(spark, partial(_begun, to, run, tuple(owner), instead_of, by_date))
+        answer = _in_a_worker(spark, partial(_begun, to, run, tuple(owner), instead_of, by_date, isolation))
         if "reached" in answer:
             return {
                 TopicPartition(topic, int(number)): Reached(*reached)
@@ -262,12 +266,16 @@ def _in_a_worker(spark: "SparkSession", function: "Callable[[], dict[str, Any]]"
 # In a worker
 
 
-def _begun(to: str, run: str, owner: tuple[str, int, str], instead_of: str | None, by_date: bool) -> dict[str, Any]:
-    return ExportDirectory(to).begin(run, owner, instead_of, by_date=by_date)
+def _begun(
+    to: str, run: str, owner: tuple[str, int, str], instead_of: str | None, by_date: bool, isolation: str | None
+) -> dict[str, Any]:
+    return ExportDirectory(to).begin(run, owner, instead_of, by_date=by_date, isolation=isolation)
 
 
-def _commit(to: str, run: str, files: list[ExportedFile], reached: dict[TopicPartition, Reached]) -> dict[str, Any]:
-    ExportDirectory(to).commit(run, files, reached)
+def _commit(
+    to: str, run: str, files: list[ExportedFile], reached: dict[TopicPartition, Reached], isolation: str | None
+) -> dict[str, Any]:
+    ExportDirectory(to).commit(run, files, reached, isolation)
     return {}
 
 

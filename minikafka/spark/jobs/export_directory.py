@@ -1,7 +1,8 @@
 """The directory that `export` fills: which runs have written what, and how a run is seen whole or not at all.
 
     orders/                                    what was asked for
-      _manifest.json                           what is committed: every file, and each partition's next offset
+      _manifest.json                           what is committed: every file, each partition's next offset, and which
+                                               records a run means (`isolation`)
       _running.json                            the run that is at work, and the process that drives it
       _lock                                    held while a run begins and while it commits
       _staging-<run>/                          files that tasks have written, and no reader looks at
@@ -35,6 +36,7 @@ from typing import Any, NamedTuple
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
 from minikafka.common.file_kind import kind_of
+from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.shared_directory import (
     delete_staged,
@@ -49,9 +51,11 @@ from minikafka.spark.shared_directory import (
 from minikafka.spark.source.log_identity import LastBatch
 
 MANIFEST = "_manifest.json"
+ISOLATION = "isolation"
 _RUNNING = "_running.json"
 _LOCK = "_lock"
 _STAGING = "_staging-"
+_LEVELS = [level.name.lower() for level in IsolationLevel]
 _VERSION = 1
 _RUN = r"[0-9A-Za-z-]+"
 _STAGED_NAME = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -96,14 +100,22 @@ class ExportDirectory:
         self.root = Path(root)
 
     def begin(
-        self, run: str, owner: tuple[str, int, str], instead_of: str | None, *, by_date: bool = False
+        self,
+        run: str,
+        owner: tuple[str, int, str],
+        instead_of: str | None,
+        *,
+        by_date: bool = False,
+        isolation: str | None = None,
     ) -> dict[str, Any]:
         """Let `run`, which `owner` drives, be the one at work; it may follow the run `instead_of`, which is dead.
+
+        `isolation`: the `isolation.level` of the run, None where nobody knows it.
 
         Returns `reached`, by topic and partition, as `Reached`; or `running`, the mark of another run that is at work.
         Doing it twice changes nothing. Raises KafkaException, which is a KafkaStorageException for what no run has left
         in the directory, IllegalArgumentException where the files that are there are by date and the run's are not, or
-        the other way round, and OSError.
+        the other way round, or were exported with another isolation level, and OSError.
         """
         file_ops.create_directories(self.root)
         with self._locked():
@@ -113,6 +125,7 @@ class ExportDirectory:
             manifest = self.manifest()
             self._refuse_obstacles(manifest)
             self._refuse_other_layout(manifest, by_date=by_date)
+            self._refuse_other_records(manifest, isolation)
             self._put(_RUNNING, {"run": run, "owner": list(owner)})
             self._carry_through(manifest)
             self._drop_staged(but=run)
@@ -122,8 +135,15 @@ class ExportDirectory:
         """Where tasks of the run write."""
         return self.root / f"{_STAGING}{run}"
 
-    def commit(self, run: str, files: list[ExportedFile], reached: dict[TopicPartition, Reached]) -> None:
-        """Make these files part of the export, whose partitions then end where `reached` says.
+    def commit(
+        self,
+        run: str,
+        files: list[ExportedFile],
+        reached: dict[TopicPartition, Reached],
+        isolation: str | None = None,
+    ) -> None:
+        """Make these files part of the export, whose partitions then end where `reached` says; `isolation` as in
+        `begin`.
 
         Doing it twice changes nothing. Raises KafkaException if somebody took the run for dead, and what `begin`
         raises.
@@ -135,6 +155,8 @@ class ExportDirectory:
                 mark = self._mark()
                 if mark is None or mark["run"] != run:
                     raise KafkaException(f"{self.root / _RUNNING} is another run's: somebody took this one for dead")
+                if isolation is not None and not (manifest["files"] and ISOLATION in manifest):
+                    manifest[ISOLATION] = isolation
                 manifest["runs"].append(run)
                 manifest["pending"] = [[each.staged, each.path] for each in files]
                 manifest["files"] += [_told(each, run) for each in files]
@@ -217,6 +239,18 @@ class ExportDirectory:
                 f"{self.root} is exported {which}: go on {other} by_date (--by-date), or export to another directory"
             )
 
+    def _refuse_other_records(self, manifest: dict[str, Any], isolation: str | None) -> None:
+        """With another isolation level a run means other records. Raises IllegalArgumentException.
+
+        An earlier minikafka did not note the level; then the next run does.
+        """
+        before = manifest.get(ISOLATION) if manifest["files"] else None
+        if None not in (before, isolation) and before != isolation:
+            raise IllegalArgumentException(
+                f"{self.root} is exported with isolation.level={before}, and this run has {isolation}: go on with "
+                f"{before} (--option isolation.level={before}), or export to another directory"
+            )
+
     def _carry_through(self, manifest: dict[str, Any]) -> None:
         """Rename what the manifest counts; what is renamed already is passed over."""
         if not manifest["pending"]:
@@ -259,6 +293,8 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
     if manifest["version"] != _VERSION:
         raise ValueError(f"it has version {manifest['version']}")
     require_types(*((manifest[name], list) for name in ("runs", "pending", "files")), (manifest["partitions"], dict))
+    if ISOLATION in manifest and manifest[ISOLATION] not in _LEVELS:
+        raise ValueError(f"{manifest[ISOLATION]!r} is no isolation level")
     runs, paths = set(manifest["runs"]), set()
     for file in manifest["files"]:
         fields = {name: value for name, value in file.items() if name != "run"}

@@ -35,6 +35,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import OnDamage
 from minikafka.spark.source.log_segments_on_disk import DiskSegment
@@ -46,6 +47,7 @@ from minikafka.spark.source.transactions_on_disk import Aborted
 
 RANGES = "ranges"
 _SETTINGS = "fs"
+_ISOLATION = "isolation.level"
 _PATHS = ("segment", "directory")
 PARTITIONS = "partitions"
 
@@ -73,13 +75,15 @@ RANGE_COLUMNS: dict[str, DataType] = {
 """The columns of `ranges` behind topic and partition."""
 
 
-def carrying(schema: StructType, settings: Mapping[str, str]) -> StructType:
+def carrying(schema: StructType, settings: Mapping[str, str], isolation: IsolationLevel) -> StructType:
     """`schema` of either table, or of `verify`, with a store's settings (`storage_of`) beside the column of its paths.
 
-    Functions that are mapped over the table need them to open what it names, and no row shows what is secret.
+    Functions that are mapped over the table need them to open what it names, and no row shows what is secret. Nor does
+    a row show with which `isolation` the table was read.
     """
+    metadata = {_SETTINGS: dict(settings), _ISOLATION: isolation.name.lower()}
     fields = [
-        StructField(field.name, field.dataType, metadata={_SETTINGS: dict(settings)}) if field.name in _PATHS else field
+        StructField(field.name, field.dataType, metadata=metadata) if field.name in _PATHS else field
         for field in schema
     ]
     return StructType(fields)
@@ -91,6 +95,12 @@ def carried_settings(schema: StructType) -> dict[str, str]:
     for field in schema:
         carried |= field.metadata.get(_SETTINGS, {}) if field.name in _PATHS else {}
     return carried
+
+
+def carried_isolation(schema: StructType) -> str | None:
+    """The `isolation.level` with which the table was read; None where what is left of it does not say."""
+    levels = (field.metadata.get(_ISOLATION) for field in schema if field.name in _PATHS)
+    return next((level for level in levels if level is not None), None)
 
 
 class RangeRows:

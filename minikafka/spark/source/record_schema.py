@@ -63,7 +63,7 @@ def schema_of(options: SourceOptions) -> StructType:
     if options.table != RECORDS:
         schema = schema_of_table(options.table, damage)
         is_for_jobs = options.table in (RANGES, PARTITIONS, VERIFY)
-        return carrying(schema, options.storage_settings) if is_for_jobs else schema
+        return carrying(schema, options.storage_settings, options.isolation) if is_for_jobs else schema
     headers = HEADERS if options.include_headers else {}
     batches = BATCHES if options.include_batches else {}
     columns = RECORD | headers | batches | damage

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
+from pyspark.errors import PythonException
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
@@ -18,13 +19,16 @@ from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.export import EXPORTED, _Part, _parts, _summed_up, export
-from minikafka.spark.jobs.export_directory import MANIFEST, ExportDirectory, Reached
+from minikafka.spark.jobs.export_directory import ISOLATION, MANIFEST, ExportDirectory, Reached
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.range_rows import carried_isolation
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows
 from tests.spark.sink.writing import row, write
 
+LEVELS = "read_committed", "read_uncommitted"
 US = ("host", 1, "then")
 STAGED = f"{1:032x}.parquet"
 """A name such as tasks give to what they stage."""
@@ -35,10 +39,16 @@ def drawn(tmp_path_factory) -> DrawnLog:
     return draw_log(tmp_path_factory.mktemp("drawn"), 4, 300)
 
 
+def isolation_of(options: dict) -> str | None:
+    """What the table `ranges` carries, for options as `run` takes them."""
+    given = {name.replace("__", "."): value for name, value in options.items() if name != "by_date"}
+    return carried_isolation(KafkaLogDataSource({"path": ".", "table": "ranges", **given}).schema())
+
+
 def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
     """What the workers of a run do, in one task, up to the commit."""
     directory = ExportDirectory(str(to))
-    begun = directory.begin(run, US, None, by_date=by_date)
+    begun = directory.begin(run, US, None, by_date=by_date, isolation=isolation_of(options))
     reached = {
         TopicPartition(topic, int(number)): Reached(*each)
         for topic, partitions in begun["reached"].items()
@@ -53,7 +63,7 @@ def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
 def run(drawn, to: Path, name: str, **options):
     """A whole run; returns the rows of its answer."""
     files, reached, answer = written(drawn, to, name, **options)
-    ExportDirectory(str(to)).commit(name, files, reached)
+    ExportDirectory(str(to)).commit(name, files, reached, isolation_of(options))
     return answer
 
 
@@ -273,6 +283,31 @@ def test_files_by_date_and_others_do_not_mix(drawn, tmp_path, by_date):
     run(drawn, tmp_path, "three", by_date=by_date)
 
 
+@pytest.mark.parametrize("first, second", [LEVELS, LEVELS[::-1], (None, LEVELS[0])])
+def test_runs_with_another_isolation_level_do_not_mix(drawn, tmp_path, first, second):
+    level = {} if first is None else {"isolation__level": first}
+    run(drawn, tmp_path, "one", **level)
+    before, first = exported(tmp_path), first or "read_uncommitted"
+    told = f"^{tmp_path} is exported with isolation.level={first}, and this run has {second}: go on with [^\n]*$"
+    with pytest.raises(IllegalArgumentException, match=told):
+        run(drawn, tmp_path, "two", kafka__isolation__level=second)
+    assert not (tmp_path / "_running.json").exists() and exported(tmp_path) == before
+    run(drawn, tmp_path, "three", isolation__level=first.upper())
+
+
+def test_without_a_file_or_a_note_the_next_run_decides_the_isolation_level(drawn, tmp_path):
+    directory = ExportDirectory(str(tmp_path))
+    directory.begin("none", US, None, isolation=LEVELS[0])
+    directory.commit("none", [], {}, LEVELS[0])
+    run(drawn, tmp_path, "one", isolation__level=LEVELS[1])
+    assert directory.manifest()[ISOLATION] == LEVELS[1]
+    manifest = directory.manifest()
+    del manifest[ISOLATION]
+    (tmp_path / MANIFEST).write_text(json.dumps(manifest))  # as an earlier minikafka left it
+    run(drawn, tmp_path, "two", isolation__level=LEVELS[0])
+    assert directory.manifest()[ISOLATION] == LEVELS[0]
+
+
 def test_a_topic_with_the_longest_name_is_exported(tmp_path):
     log_dir, to = tmp_path / "log-dir", tmp_path / "out"
     run(overwritten(log_dir, b"v", 3, topic="t" * 249), to, "one", by_date=True)
@@ -320,6 +355,13 @@ def test_with_spark_topics_that_look_like_numbers_stay_apart(spark, tmp_path):
             field.name: field.dataType for field in table.schema if field.name not in ("topic", "date")
         }
         assert sorted(set(seen.columns) - set(table.columns)) == []
+
+
+def test_with_spark_another_isolation_level_is_refused(spark, tmp_path):
+    overwritten(tmp_path / "log-dir", b"v", 3)
+    export(ranges(spark, [tmp_path / "log-dir"], isolation__level=LEVELS[0]), to=str(tmp_path / "out"))
+    with pytest.raises(PythonException, match=f"is exported with isolation.level={LEVELS[0]}, and this run has"):
+        export(ranges(spark, [tmp_path / "log-dir"]), to=str(tmp_path / "out"))
 
 
 def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp_path):
