@@ -9,7 +9,7 @@ from ipywidgets import Widget
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses
-from minikafka.lab.stage.replication import Replication, fast_failovers, two_failures, unclean_election
+from minikafka.lab.stage.replication import Replication, fast_failovers, left_and_back, two_failures, unclean_election
 from minikafka.lab.widgets.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
 from minikafka.lessons.leader_epochs.replica_deal import ReplicaDeal
 from minikafka.witness.agreement import agree
@@ -25,6 +25,25 @@ def lanes_of(*arguments, **named):
 
 def held(replication, broker):
     return [(record.value, record.epoch) for record in replication.lane(broker).records]
+
+
+def test_who_lacks_acknowledged_records_is_not_elected():
+    lanes = lanes_of(2, narrow=True)
+    assert left_and_back(lanes).answer == "NONE"
+    replication = lanes.replication
+    assert (replication.values(1), replication.leader) == (["a"], None)
+    replication.start(0)
+    assert replication.consumed() == ["a", "b", "c"] and replication.isr == [0]
+    for _ in range(3):
+        replication.fetch(1)
+    assert replication.isr == [0, 1]
+
+
+def test_in_sync_at_the_first_fetch_it_is_elected_without_them():
+    with planted("a follower is in sync as soon as it fetches"):
+        lanes = lanes_of(2, narrow=True)
+        assert left_and_back(lanes).answer == "NONE"
+        assert (lanes.replication.leader, lanes.replication.consumed()) == (1, ["a"])
 
 
 def test_an_acknowledged_record_outlives_two_failures():

@@ -271,8 +271,8 @@ class Replication:
 
 
 def left_and_back(lanes: Any) -> Sent:
-    """Two brokers: `a`, `b` and `c` are acknowledged while broker 1 is down. It is back, fetches twice, and the leader
-    dies. Gives the request that brought `c`.
+    """Two brokers, narrow fetches: `a`, `b` and `c` are acknowledged while broker 1 is down. It is back and has fetched
+    `a` when the leader dies. Gives the request that brought `c`.
     """
     replication = lanes.replication
     lanes.after("broker 1 dies", replication.crash, 1)
