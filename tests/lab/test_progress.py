@@ -119,7 +119,7 @@ def test_rungs_are_kept(desk):
     assert not (desk / FILE).exists()
     rolls.check(lambda self, roll_params: "no")
     rolls.solution()
-    entry = read(desk)["rungs"][rolls.name]
+    entry = read(desk)["rungs"][progress.key_of(rolls.name)]
     assert (entry["outcome"], entry["tries"], entry["solutions_seen"], entry["done"]) == ("not yet", 1, 1, None)
 
 

@@ -208,7 +208,7 @@ print(told("transactions"))
 answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
-# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default. In this night it was raised.) While that transaction is open, no `read_committed` reader gets to its first
+# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default; in this night it was raised.) While that transaction is open, no `read_committed` reader gets to its first
 # offset. Web and `till-1` went on and committed.
 
 # %%
@@ -243,7 +243,7 @@ answer(spark.sql(f"""
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same questions after each operation of a workload: to the **data source**, on the directory that a log is writing; to **Spark**, from the lines alone, without any file; to **Apache Kafka**, a consumer's reads of its own `UnifiedLog`. What does a reader get with `read_uncommitted`, and
+# The same questions after each operation of a workload: to the **data source**, on the directory that a log is writing; to **Spark**, from the lines alone; to **Apache Kafka**, a consumer's reads of its own `UnifiedLog`. What does a reader get with `read_uncommitted`, and
 # with `read_committed`? Which records have a timestamp at least eight seconds after the start (`since_then`, a query that prunes)?
 
 # %%
@@ -319,7 +319,7 @@ print(found.first_difference)
 # | which records a consumer gets: high watermark, last stable offset, aborted transactions, markers | bounds come from the files; after a kill they lag behind what consumers have seen | objects of tiered storage, paths in an object store |
 # | positions by the offset index, segments by the largest timestamp of the time index | no fetch sessions, quotas or authorization: a reader of the files may read all | streams that follow a broker |
 #
-# *What is different here:* the night lasted a minute. Real brokers and clients wrote the files, with timestamps of a night; markers have the true time. Spark runs with two threads.
+# *What is different here:* the night lasted a minute. Real brokers and clients wrote the files, with timestamps of a night; markers have the true time.
 # *What Spark is told:* in part 5 the lines of the workload; in the exercises tables that the source has read, and no code of minikafka.
 #
 # **A question to take along.** Every night a job adds up a topic with `read_committed`, from a copy of a broker's disk. Tonight's sum is far too small, and no error is reported. What do you check first?
