@@ -193,7 +193,8 @@ def test_metadata(cluster):
     assert rows(live / METADATA_DIRECTORY, table="metadata") == found
     # When the only broker stops, its partitions have no leader any more.
     assert {(row["leader"], *row["isr"]) for row in rows(cluster.log_dir, table="metadata")} == {(-1,)}
-    assert rows(cluster.log_dir / "orders-0", table="metadata") == []
+    with pytest.raises(IllegalArgumentException, match="orders-0 has no metadata log"):
+        rows(cluster.log_dir / "orders-0", table="metadata")
     with pytest.raises(IllegalArgumentException, match="absent does not exist"):
         rows(cluster.log_dir / "absent", table="metadata")
 

@@ -9,6 +9,7 @@ import click
 
 from minikafka.spark.jobs.registry import JOBS, Job
 from minikafka.spark.jobs.spark_failures import told_by_spark
+from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
 if TYPE_CHECKING:
@@ -83,9 +84,11 @@ def _command_of(job: Job) -> click.Command:
 
         if out is not None:
             result_output.require_writable(out, overwrite=overwrite)
-        paths = tuple(path if "://" in path else os.path.abspath(path) for path in paths)
+        paths = tuple(map(_whole, paths))
+        if options.get("metadata") is not None:
+            options["metadata"] = _whole(options["metadata"])
         if remote is None:
-            _require_readable(job, paths, source)
+            _require_readable(job, paths, source, options.get("metadata"))
         answer, told = _answer(job, paths, source, options, master, remote, spark_settings)
         exit_code = job.exit_code(answer) if job.exit_code else 0
         if job.has_unread:
@@ -132,7 +135,13 @@ def _answer(
         spark = job_session(master, remote, settings)
         try:
             answer = job.answer(spark, paths, source, options).toArrow()
-            return answer, None if answer.num_rows else job.told_of_nothing(spark, paths, source)
+            if answer.num_rows:
+                return answer, None
+            if job.lacks_its_topic(spark, paths, source):
+                tell(
+                    f"There is no topic {job.of_topic} in {', '.join(paths)}, so {job.name} knows of nothing", err=True
+                )
+            return answer, job.told_of_nothing(spark, paths, source)
         finally:
             spark.stop()
 
@@ -161,23 +170,34 @@ def _require_options_of(job: Job, source: dict[str, str]) -> None:
             raise click.UsageError(f"--option {name}: {job.name} looks at partitions as a whole, whatever it says")
 
 
-def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str]) -> None:
+def _whole(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str], metadata: str | None) -> None:
     """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it.
 
     A query reads what is there of the partitions that are assigned; who types a command means each of them.
     """
     from minikafka.log.log_dir_name import parse_topic_partition_name
-    from minikafka.spark.source.log_segments_on_disk import find_partitions
+    from minikafka.spark.source.log_segments_on_disk import find_partitions, require_single_copies
+    from minikafka.spark.source.metadata_rows import find_metadata
     from minikafka.spark.source.source_options import SourceOptions
     from minikafka.tools.verify.log_dir_verifier import partitions_of
 
     local = [path for path in paths if "://" not in path]
-    subscription = SourceOptions.of_batch({**source, "path": "."}).subscription if len(local) == len(paths) else None
+    asked = SourceOptions.of_batch({**job.reads, **source, "path": "."})
+    subscription = asked.subscription if len(local) == len(paths) else None
+    if metadata is not None and "://" not in metadata:
+        find_metadata([metadata], {})
     if job.has_unread:  # it looks at more than the partitions that can be read
         looked_at = [each for path in local for each in partitions_of(Path(path), lambda _: None, lambda _: None)]
         there = {parse_topic_partition_name(each) for each in looked_at}
     else:
-        there = {each.topic_partition for each in find_partitions(local, subscription)}
+        found = find_partitions(local, subscription)
+        there = {each.topic_partition for each in found}
+        if asked.refuses_copies:
+            require_single_copies(each for each in found if asked.subscription.includes(each.topic_partition))
     if subscription is not None:
         subscription.require_assigned(there, ", ".join(local))
 

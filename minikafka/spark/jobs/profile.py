@@ -62,7 +62,8 @@ def profile(
 
     With `every`, a record counts in the period of its timestamp, and a batch in that of its largest. Quantiles beyond
     4095 are up to 1/2048 too small, and lie between two values as numpy's do. A batch belongs whole to the bounds that
-    the table `ranges` was read with, if one of its offsets does.
+    the table `ranges` was read with, if one of its offsets does. `ranges` should have `copies=refuse`, as the command
+    has it: the records of each copy of a partition would count.
 
     Raises IllegalArgumentException for a period that is neither of these.
     """

@@ -23,7 +23,7 @@ class Job(NamedTuple):
     ends with 2 when it fails, others with 1. `has_unread`: rows without a `fate` tell of what could not be read.
     `takes`: the options of the data source that mean something to the job, in lower case, beside those of its storage;
     None for all. `of_nothing`: the name of a function beside the job's, which is given its tables and says what no
-    rows mean.
+    rows mean. `of_topic`: the topic out of which the job answers, None for those that are asked for.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Job(NamedTuple):
     has_unread: bool = False
     takes: frozenset[str] | None = None
     of_nothing: str | None = None
+    of_topic: str | None = None
 
     @property
     def function(self) -> "Callable[..., DataFrame]":
@@ -56,6 +57,16 @@ class Job(NamedTuple):
         if self.of_nothing is None:
             return None
         return getattr(import_module(self.module), self.of_nothing)(*self._tables(spark, paths, source))
+
+    def lacks_its_topic(self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]) -> bool:
+        """Whether the topic out of which the job answers is not below `paths`."""
+        from minikafka.spark.jobs.byte_ranges import table
+
+        if self.of_topic is None:
+            return False
+        storage = {name: setting for name, setting in source.items() if name.startswith("fs.")}
+        found = table(spark, "partitions", paths, storage)
+        return found.where(found.topic == self.of_topic).isEmpty()
 
     def _tables(
         self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]
@@ -79,6 +90,9 @@ def _of_findings(answer: "pa.Table") -> int:
     fates = set(answer.column("fate").to_pylist())
     return 2 if None in fates else 1 if fates - {NOTE} else 0
 
+
+_ONE_COPY = {"copies": "refuse"}
+"""For jobs that add up records: with those of a second copy the sums would be wrong."""
 
 _JOBS = (
     Job(
@@ -107,6 +121,7 @@ _JOBS = (
                 help="How the Parquet files are compressed.",
             ),
         ),
+        reads=_ONE_COPY,
     ),
     Job(
         "lag",
@@ -131,6 +146,7 @@ _JOBS = (
                 help="What its consumers read.",
             ),
         ),
+        of_topic="__consumer_offsets",
     ),
     Job(
         "profile",
@@ -140,7 +156,7 @@ _JOBS = (
             click.Option(["--by-partition"], is_flag=True, help="A row for each partition."),
             click.Option(["--every"], type=click.Choice(["hour", "day"]), help="A row for each hour or day, in UTC."),
         ),
-        reads={"bounds": "log_end"},
+        reads={"bounds": "log_end", **_ONE_COPY},
     ),
     Job(
         "retention",
@@ -172,7 +188,7 @@ _JOBS = (
             ),
             _now("the newest record's"),
         ),
-        reads={"bounds": "log_end"},
+        reads={"bounds": "log_end", **_ONE_COPY},
     ),
     Job(
         "replicas",

@@ -49,7 +49,8 @@ comes, and for what goes by the other two |
     settings of a broker count if they are given in `configs`. A broker looks every `log.retention.check.interval.ms`,
     and removes the files `file.delete.delay.ms` later; tiered storage is not looked at. What goes by its size goes
     `now`: how large the log will be tomorrow nobody knows. With damage, mode FAILFAST ends the job; in others a segment
-    that cannot be read has no `newest`, and `retention.ms` stops there.
+    that cannot be read has no `newest`, and `retention.ms` stops there. Where `metadata` has no metadata log, the query
+    ends with IllegalArgumentException.
 
     Kafka: `UnifiedLog.deleteOldSegments`.
     """

@@ -30,7 +30,8 @@ FIFTEEN_MINUTES = 900_000
 def transactions(
     ranges: "DataFrame", *, open_longer_than: int = FIFTEEN_MINUTES, now: int | None = None, mode: str = "FAILFAST"
 ) -> "DataFrame":
-    """A row for each partition and producer that has transactions there. `ranges` should have `bounds=log_end`.
+    """A row for each partition and producer that has transactions there. `ranges` should have `bounds=log_end` and,
+    since records of several copies would add up, `copies=refuse`.
 
     | column | type | meaning |
     |---|---|---|

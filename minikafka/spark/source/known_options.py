@@ -9,7 +9,7 @@ SOURCE_OPTIONS = (
     "path", "paths", "table", "subscribe", "subscribePattern", "assign",
     "startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp",
     "startingOffsetsByTimestamp", "endingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy",
-    "isolation.level", "bounds", "mode", "failOnDataLoss", "checkCrcs", "includeHeaders", "includeBatches",
+    "isolation.level", "bounds", "copies", "mode", "failOnDataLoss", "checkCrcs", "includeHeaders", "includeBatches",
     "maxBytesPerTask", "minPartitions", "maxRecordsPerPartition",
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "pushFilters",
 )  # fmt: skip

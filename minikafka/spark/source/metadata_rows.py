@@ -9,7 +9,8 @@
 | `settings` | the topic's own settings, without defaults, by name |
 
 A path is a log directory (one of `metadata.log.dir` or `log.dirs` has the metadata), the directory
-`__cluster_metadata-0`, or a snapshot (`.checkpoint`), which tells the state at its offset. Of a directory the newest
+`__cluster_metadata-0`, or a snapshot (`.checkpoint`), which tells the state at its offset; paths that are none of these
+are passed over, but not all of them. Of a directory the newest
 snapshot is read, and the whole log behind it: a part at its end that no quorum has agreed on yet is told as well.
 `subscribe`, `subscribePattern` and `assign` choose.
 """
@@ -94,7 +95,7 @@ def find_metadata(paths: list[str], settings: Mapping[str, str]) -> list[Metadat
     """The metadata that lie below the paths; `settings` are those of `storage_of`.
 
     Of several log directories of a broker, one has them. Raises IllegalArgumentException for a path that does not
-    exist, OSError for what cannot be listed.
+    exist, and where none of the paths has any; OSError for what cannot be listed.
     """
     found = []
     for given in paths:
@@ -104,16 +105,25 @@ def find_metadata(paths: list[str], settings: Mapping[str, str]) -> list[Metadat
             raise IllegalArgumentException(f"{pattern} does not exist")
         for path in expanded:
             name = os.path.basename(path)
-            is_itself = name == METADATA_DIRECTORY or snapshot_end(name) is not None
-            if not is_itself and storage.is_directory(path):
-                names = [entry.name for entry in storage.entries(path)]
-                if METADATA_DIRECTORY not in names:
-                    continue
-                path = joined(path, METADATA_DIRECTORY)
-            elif not is_itself:
-                continue
-            found.append(MetadataLog(path, storage))
+            if storage.is_directory(path):
+                directory = path if name == METADATA_DIRECTORY else joined(path, METADATA_DIRECTORY)
+                if _has_metadata(storage, directory):
+                    found.append(MetadataLog(directory, storage))
+            elif snapshot_end(name) is not None:
+                found.append(MetadataLog(path, storage))
+    if not found:
+        raise IllegalArgumentException(
+            f"{' and '.join(paths)} has no metadata log ({METADATA_DIRECTORY}): it is in metadata.log.dir, or in the "
+            "first of log.dirs"
+        )
     return list(dict.fromkeys(found))
+
+
+def _has_metadata(storage: Storage, directory: str) -> bool:
+    return storage.is_directory(directory) and any(
+        entry.name.endswith(LOG_FILE_SUFFIX) or snapshot_end(entry.name) is not None
+        for entry in storage.entries(directory)
+    )
 
 
 class MetadataRows:

@@ -15,9 +15,11 @@ from pyarrow import csv, parquet
 
 from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.spark.jobs.command import _require_readable
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.result_output import json_lines, print_table, require_writable, write
 from minikafka.spark.jobs.spark_failures import reason
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
@@ -100,6 +102,42 @@ def test_a_topic_that_is_not_there():
         assert told == f"UnknownTopicOrPartitionException: There is no partition mixed-7 in {GOLDEN}"
         told = refused(job, str(GOLDEN), "--option", "subscribe=mixd", code=code)
         assert told.startswith("UnknownTopicOrPartitionException: There is no topic mixd")
+
+
+NIGHT = ROOT / "notebooks" / "data" / "night"
+
+
+@pytest.mark.parametrize("job", ["profile", "transactions", "export"])
+def test_two_copies_of_a_partition_are_refused(job, tmp_path):
+    more = ["--to", f"{tmp_path}/out"] if job == "export" else []
+    told = refused(job, f"{NIGHT}/broker-1", f"{NIGHT}/broker-2", *more)
+    assert told.startswith(
+        f"IllegalArgumentException: orders-0 is in {NIGHT}/broker-1/orders-0 and in {NIGHT}/broker-2/orders-0: "
+    )
+    link = tmp_path / "A-link"
+    link.symlink_to(GOLDEN)
+    assert f"mixed-0 is in {link}/mixed-0 and in " in refused(job, str(GOLDEN), str(link), *more)
+
+
+def test_copies_of_what_is_not_asked_for_are_not_refused(tmp_path):
+    for topics in ("clicks,payments", "orders"):
+        paths = [f"{NIGHT}/broker-1", f"{NIGHT}/broker-2"][: 1 if topics == "orders" else 2]
+        source = {"subscribe": topics}
+        _require_readable(JOBS["profile"], tuple(paths), source, None)
+    _require_readable(JOBS["replicas"], (f"{NIGHT}/broker-1", f"{NIGHT}/broker-2"), {}, None)
+    _require_readable(JOBS["profile"], (f"{NIGHT}/broker-1", f"{NIGHT}/broker-2"), {"copies": "all"}, None)
+
+
+def test_a_directory_without_a_metadata_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty" / METADATA_DIRECTORY).mkdir(parents=True)
+    (tmp_path / "a-file").touch()
+    for name in (str(GOLDEN), ".", "empty", f"empty/{METADATA_DIRECTORY}", "a-file"):
+        told = refused("retention", str(GOLDEN), "--metadata", name)
+        assert told.startswith(
+            f"IllegalArgumentException: {os.path.abspath(name)} has no metadata log ({METADATA_DIRECTORY})"
+        )
+    assert refused("retention", str(GOLDEN), "--metadata", "none").endswith(f"{tmp_path}/none does not exist")
 
 
 def test_a_wrong_path_is_no_row_of_verify(tmp_path):
@@ -226,6 +264,13 @@ def test_damage_is_told_in_one_line(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert "CorruptRecordException" in line and str(log) in line
+
+
+@pytest.mark.slow
+def test_lag_says_that_there_are_no_commits_to_be_found():
+    done = run("lag", GOLDEN)
+    assert done.returncode == 0 and done.stdout.split()[:3] == ["group", "topic", "partition"]
+    assert done.stderr == f"There is no topic __consumer_offsets in {GOLDEN}, so lag knows of nothing\n"
 
 
 @pytest.mark.slow
