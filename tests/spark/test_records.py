@@ -276,11 +276,11 @@ def test_copies_of_a_partition_in_several_log_directories_are_all_read(copy, tmp
     once = rows(copy)
     paths = json.dumps([str(copy.parent), str(second), str(copy)])
     assert len(rows(copy.parent, paths=paths)) == 2 * len(once)
-    told = rf"is in {copy} and in {second / copy.name}: its records would count several times[^\n]*$|is in {second}"
+    told = "drawn-3 is in .* and in .*: its records would count several times"
     for table in ("records", "ranges", "partitions"):
         with pytest.raises(IllegalArgumentException, match=told):
             rows(copy.parent, paths=paths, table=table, copies="refuse")
-    assert rows(copy.parent, path=str(copy), copies="refuse") == once
+    assert rows(copy.parent, paths=json.dumps([str(copy)]), copies="refuse") == once
 
 
 def test_a_log_directory_without_partitions_has_no_rows_but_a_schema(tmp_path):

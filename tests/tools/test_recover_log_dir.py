@@ -520,6 +520,18 @@ def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
     assert told == "ConfigException: Invalid value a week for configuration log.retention.hours: Not a number\n"
 
 
+@pytest.mark.parametrize("text", ["", "root:x:0:0:root:/root:/bin/sh\n", "cluster.id=abc\nversion=1\n"])
+def test_a_file_that_is_no_brokers(log_dir, tmp_path, text):
+    (tmp_path / "a-file").write_text(text)
+    told = refused(log_dir, "--broker-config", str(tmp_path / "a-file"))
+    assert told == (
+        f"IllegalArgumentException: {tmp_path / 'a-file'} has no setting of a broker: --broker-config takes its "
+        "server.properties\n"
+    )
+    (tmp_path / "a-file").write_text("process.roles=broker\n")
+    run(log_dir, "--broker-config", str(tmp_path / "a-file"), "--dry-run")
+
+
 def test_no_room_and_no_descriptors(log_dir, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -48,6 +48,9 @@ _TIMES = {
     ),
 }
 
+LOG_SETTINGS = frozenset({*_SAME_MEANING.values(), *(name for choices in _TIMES.values() for name, _ in choices)})
+"""The settings of a broker that mean something for its logs."""
+
 
 def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
     """The topic settings that a broker with these settings has for defaults, by their names as topic settings.

@@ -35,7 +35,7 @@ from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
-from minikafka.log.manager.broker_settings import log_settings
+from minikafka.log.manager.broker_settings import LOG_SETTINGS, log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
@@ -67,6 +67,8 @@ from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
 _THREADS_SETTING = "num.recovery.threads.per.data.dir"
+_OF_A_BROKER = {"node.id", "process.roles", "log.dir", "log.dirs", _THREADS_SETTING, *LOG_SETTINGS}
+"""Of these a broker's file has some, and another file, by mistake, has none."""
 _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
 """Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
 
@@ -114,7 +116,8 @@ def settings_of(
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
-    OSError, ConfigException, NumberFormatException, RuntimeException for the file of another broker, and what
+    OSError, ConfigException, NumberFormatException, RuntimeException for the file of another broker,
+    IllegalArgumentException for one that is no broker's, and what
     `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
@@ -123,6 +126,10 @@ def settings_of(
         with naming(broker_config):
             broker = read_properties_file(broker_config)
             _require_own_broker(log_dir, broker)
+        if not broker.keys() & _OF_A_BROKER:
+            raise IllegalArgumentException(
+                f"{broker_config} has no setting of a broker: --broker-config takes its server.properties"
+            )
     topics: dict[str, dict[str, object]] = {}
     metadata = log_dir / METADATA_DIRECTORY
     if metadata.is_dir():
