@@ -67,7 +67,7 @@ from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
 _THREADS_SETTING = "num.recovery.threads.per.data.dir"
-_OF_A_BROKER = {"node.id", "process.roles", "log.dir", "log.dirs", _THREADS_SETTING, *LOG_SETTINGS}
+_OF_A_BROKER = {"node.id", "broker.id", "process.roles", "log.dir", "log.dirs", _THREADS_SETTING, *LOG_SETTINGS}
 """Of these a broker's file has some, and another file, by mistake, has none."""
 _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
 """Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
@@ -117,8 +117,7 @@ def settings_of(
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
     OSError, ConfigException, NumberFormatException, RuntimeException for the file of another broker,
-    IllegalArgumentException for one that is no broker's, and what
-    `read_cluster_settings` raises.
+    IllegalArgumentException for one that is no broker's, and what `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
