@@ -68,6 +68,8 @@ ranges = Rung(
         "[abort pid=7 epoch=0]\nmaybe_increment_high_watermark leo\nclean\nmaybe_increment_log_start_offset 14\n"
         "clean\ntruncate_to 3\nclean\n",
         f"{_LAG}0\n{_PIECES * 3}update_high_watermark 9\nclean\nmaybe_increment_high_watermark leo\nclean\n",
+        f"{_LAG}0\n{_PIECES}maybe_increment_high_watermark leo\nclean\n{_PIECES * 2}append_as_leader [1x10 keys=4]\n"
+        "maybe_increment_high_watermark leo\nmaybe_increment_log_start_offset 9\nclean\n",
         f"{_LAG}1000\n{_PIECES}tick 600\n{_PIECES}maybe_increment_high_watermark leo\ntick 399\nclean\ntick 1\nclean\n"
         "tick 500\nclean\ntick 500\nclean\n",
         f"{_LAG}1000\nappend_as_leader [2x10 keys=3]\nroll\nmaybe_increment_high_watermark leo\ntick 1000\nclean\n"
