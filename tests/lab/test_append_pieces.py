@@ -1,4 +1,4 @@
-"""What the lesson *Append* brought: transaction lanes, refused appends, producers, and the tables of answers."""
+"""What the lessons *Append* and *Stored and safe* brought: transaction lanes, refused appends, producers, and the tables of answers."""
 
 import xml.dom.minidom
 
@@ -168,6 +168,23 @@ def test_apache_kafka_leaves_a_batch_as_it_came_where_the_lesson_says_so(tmp_pat
     """
     settings = ("gzip compression.gzip.level=9", "producer", "uncompressed")
     _agree_with_kafka(tmp_path, kafka, *(f"config compression.type={setting}{appends}" for setting in settings))
+
+
+@pytest.mark.kafka
+def test_apache_kafka_drops_records_without_keys_as_the_lesson_says(tmp_path, kafka):
+    """A follower stores them without a look; the cleaner leaves of their batch the header alone."""
+    [theirs] = _agree_with_kafka(
+        tmp_path,
+        kafka,
+        """
+        config cleanup.policy=compact
+        append_as_follower [3x10]
+        roll
+        update_high_watermark leo
+        clean
+        """,
+    )
+    assert theirs.column("segments")[-1] == ((0, 61), (3, 0))
 
 
 @pytest.mark.kafka
