@@ -1,4 +1,6 @@
-"""What the lessons *Append* and *Stored and safe* brought: transaction lanes, refused appends, producers, and the tables of answers."""
+"""What the lessons *Append* and *Stored and safe* brought: transaction lanes, refused appends, producers, and the
+tables of answers.
+"""
 
 import xml.dom.minidom
 
