@@ -2,6 +2,8 @@
 comes with its folder, and goes with it (`minikafka.lab.lesson_folders`). For readers they are listed in lesson 00 and
 in `teaching/guide.md`.
 
+A lesson that would have more than 1,800 words or 60 cells to read is two folders, whose texts are numbered 04a and 04b.
+
 A text and `__init__.py` are enough to build a notebook, which the map of the progress, `grade` and the site then know.
 A lesson that lands has these, too (`tests/lessons` and `tests/notebooks` ask for them); those in brackets may be
 absent:
