@@ -51,7 +51,7 @@ def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
 @pytest.mark.parametrize("notebook", [*notebooks(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))
-    assert len(drawings) >= 5 or notebook.stem.endswith(REBUILD)
+    assert len(drawings) >= 2 or notebook.stem.endswith(REBUILD)
     assert misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 
