@@ -42,7 +42,7 @@ class StringIndexOutOfBoundsException(IndexOutOfBoundsException):
 
 
 class RuntimeException(RuntimeError):
-    """A message of Kafka's protocol is malformed, or settings do not fit a directory. Kafka: `RuntimeException`."""
+    """A message of Kafka's protocol is malformed, or settings fit no directory. Kafka: `java.lang.RuntimeException`."""
 
 
 class NegativeArraySizeException(RuntimeException):
