@@ -104,9 +104,10 @@ def clean(
     """
     directory = Path(os.path.abspath(directory))
     partition = parse_topic_partition_name(directory)
-    noted = topic_settings_beside(directory, partition.topic)
+    is_given = any(each.startswith("cleanup.policy=") for each in configs)
+    noted = _noted_settings(directory, partition.topic, needed=not is_given)
     config = config_of(configs, **{"cleanup__policy": "compact", **_as_defaults(noted)})
-    is_told = "cleanup.policy" in noted or any(each.startswith("cleanup.policy=") for each in configs)
+    is_told = is_given or "cleanup.policy" in noted
     if not config.compact:
         raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
     checkpoint = directory.parent / OFFSET_CHECKPOINT_FILE
@@ -176,6 +177,19 @@ def _checkpointed(file: Path) -> dict[TopicPartition, int]:
         return read_checkpoint(file)
     except (KafkaException, NumberFormatException) as error:
         raise type(error)(f"{file}: {error}") from error
+
+
+def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, str]:
+    """The topic's settings in the metadata log beside it. One that cannot be read is told of, and is an error only if
+    it is `needed`. Raises what `topic_settings_beside` raises.
+    """
+    try:
+        return topic_settings_beside(directory, topic)
+    except TOLD as error:
+        if needed:
+            raise
+        tell(f"Warning: the settings of {topic} are not known: {describe(error)}", err=True)
+        return {}
 
 
 def _as_defaults(settings: Mapping[str, str]) -> dict[str, str]:

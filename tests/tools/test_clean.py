@@ -218,6 +218,18 @@ def test_a_topic_that_is_not_compacted_is_left_alone(tmp_path):
     assert cleaned(partition, "--dry-run", "--config", "min.compaction.lag.ms=0")["messages_written"] == 2
 
 
+def test_a_damaged_metadata_log_is_an_error_unless_the_policy_is_given(tmp_path):
+    partition = orders(tmp_path)
+    note_topics(tmp_path, {"orders": {"cleanup.policy": "compact"}})
+    [log] = (tmp_path / "__cluster_metadata-0").glob("*.log")
+    os.truncate(log, 70)
+    log.write_bytes(log.read_bytes()[:20] + b"\xff" + log.read_bytes()[21:] + bytes(99))
+    shutil.copy(log, log.with_name("00000000000000000015-0000000001.checkpoint"))
+    assert "__cluster_metadata-0" in run(partition, "--dry-run", code=1).stderr
+    told = run(partition, "--dry-run", "--config", "cleanup.policy=compact")
+    assert "Warning: the settings of orders are not known" in told.stderr
+
+
 def test_records_without_keys_stay_unless_somebody_says_that_the_topic_is_compacted(tmp_path):
     partition = orders(tmp_path, keys=False)
     before = tree(tmp_path, times=True)
