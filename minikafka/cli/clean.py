@@ -180,15 +180,15 @@ def _checkpointed(file: Path) -> dict[TopicPartition, int]:
 
 
 def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, str]:
-    """The topic's settings in the metadata log beside it. One that cannot be read is told of, and is an error only if
-    it is `needed`. Raises what `topic_settings_beside` raises.
+    """The topic's settings in the metadata log beside it; {} where that cannot be read and is not `needed`.
+
+    Raises what `topic_settings_beside` raises.
     """
     try:
         return topic_settings_beside(directory, topic)
-    except TOLD as error:
+    except TOLD:
         if needed:
             raise
-        tell(f"Warning: the settings of {topic} are not known: {describe(error)}", err=True)
         return {}
 
 
