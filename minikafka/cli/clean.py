@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def clean(
     partition = parse_topic_partition_name(directory)
     is_given = any(each.startswith("cleanup.policy=") for each in configs)
     noted = _noted_settings(directory, partition.topic, needed=not is_given)
-    config = config_of(configs, **{"cleanup__policy": "compact", **_as_defaults(noted)})
+    config = config_of(configs, {"cleanup.policy": "compact", **noted})
     is_told = is_given or "cleanup.policy" in noted
     if not config.compact:
         raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
@@ -190,10 +190,6 @@ def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, s
         if needed:
             raise
         return {}
-
-
-def _as_defaults(settings: Mapping[str, str]) -> dict[str, str]:
-    return {name.replace(".", "__"): value for name, value in settings.items()}
 
 
 def _require_keys(directory: Path, done: CleaningRound) -> None:

@@ -68,7 +68,7 @@ def compaction(
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    config = config_of(configs, cleanup__policy="compact")
+    config = config_of(configs, {"cleanup.policy": "compact"})
     clock = time.time_ns() // 1_000_000 if now is None else now
     look = partial(rounds_ahead, configs=config.props, now=clock, mode=mode)
     rounds = for_each_directory(partitions, look, schema_of_rows(RoundAhead))

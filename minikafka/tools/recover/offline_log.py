@@ -33,14 +33,14 @@ from minikafka.tools.verify.findings import NextStart
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
 
-def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
-    """The settings given as name=value, on top of the `defaults` (with `__` for dots).
+def config_of(settings: tuple[str, ...], defaults: Mapping[str, object] | None = None) -> LogConfig:
+    """The settings given as name=value, on top of the `defaults`.
 
     Warns of a name that Kafka does not have, because it changes nothing.
     """
     overrides = dict(map(_setting, settings))
     warn_of_unknown_names(overrides)
-    return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
+    return LogConfig({**(defaults or {}), **overrides})
 
 
 def warn_of_unknown_names(settings: Iterable[str]) -> None:
