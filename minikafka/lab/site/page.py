@@ -16,6 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from minikafka.lab.course.build_lessons import fold_answers
 from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.language.chosen import spoken_in
 from minikafka.lab.site.recorded_run import RECORD
@@ -75,6 +76,7 @@ class Page:
 def page_of(name: str, notebook: Any, folder: str = "") -> Page:
     """The page of a lesson that has run (`recorded_run`); `folder` is that of its language."""
     source = posixpath.join("notebooks", folder, f"{name.removeprefix(f'{folder}-')}.ipynb")
+    fold_answers(notebook)
     with spoken_in(folder):
         return replace(_Maker(name).page(notebook.cells), source=source, folder=folder)
 
@@ -168,8 +170,6 @@ class _Maker:
         self._parts: list[str] = []
         self._records: list[dict[str, Any]] = []
         self._sections: list[tuple[Heading, list[str]]] = []
-        self._asked: int | None = None
-        """The record of the question that the next cell of code answers."""
         self._markdown = MarkdownIt("commonmark", {"html": True, "highlight": _code_block}).enable("table")
 
     def page(self, cells: Sequence[Any]) -> Page:
@@ -218,12 +218,12 @@ class _Maker:
         shown = [output for output in cell.outputs if RECORD not in output.get("data", {})]
         if records:
             shown = [output for output in shown if output.output_type != "execute_result"]
+        question = len(self._records) - 1
         parts = [html for output in shown for html in _output(output)]
         parts += map(self._place_for, records)
-        if self._asked is not None and parts and not _asks(records):
+        if parts and "jupyter" in cell.metadata:  # folded: it answers the question before it
             summary = f"<summary>{say('What the run shows: it opens when you have answered')}</summary>"
-            parts = [f'<details class="after" data-after="{self._asked}">{summary}{"".join(parts)}</details>']
-        self._asked = len(self._records) - 1 if _asks(records) else None
+            parts = [f'<details class="after" data-after="{question}">{summary}{"".join(parts)}</details>']
         self._parts += parts
 
     def _place_for(self, record: dict[str, Any]) -> str:
@@ -241,10 +241,6 @@ def _code_block(source: str, name: str, _attributes: str = "") -> str:
         highlight(source, PythonLexer(), HtmlFormatter(nowrap=True, classprefix="py-")) if is_python else escape(source)
     )
     return f'<pre class="code"><code>{code.rstrip()}</code></pre>'
-
-
-def _asks(records: Sequence[dict[str, Any]]) -> bool:
-    return any(record["kind"] == "question" for record in records)
 
 
 def _without_script(record: dict[str, Any]) -> str:
