@@ -55,7 +55,8 @@ def examine() -> Iterator[Finding]:
             yield check()
         except Exception as failure:  # the doctor must not fall ill
             what = check.__name__.lstrip("_").replace("_", " ")
-            yield Finding(what, f"{type(failure).__name__}: {failure}", "make lab sets everything up anew")
+            remedy = "make lab in a clone, or else pip install 'minikafka[lab]', sets everything up anew"
+            yield Finding(what, f"{type(failure).__name__}: {failure}", remedy)
 
 
 def _python() -> Finding:

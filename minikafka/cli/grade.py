@@ -56,6 +56,9 @@ def grade(
     missing = [directory for directory in submissions if not directory.is_dir()]
     if missing:
         raise click.UsageError(f"{missing[0]} is no directory of notebooks")
+    # A pupil may have handed in a link to somebody else's work, or to the solutions.
+    if links := [directory for directory in submissions if directory.is_symlink()]:
+        raise click.UsageError(f"{links[0]} is a link to {links[0].resolve()}: leave it out, or name that directory")
     if not is_trusted and (why := why_there_is_no_sandbox()):
         held = limits_that_hold(Limits(memory_mb=memory))
         raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")

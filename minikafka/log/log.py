@@ -170,9 +170,11 @@ class Log:
     ) -> "Log":
         """Open the log in `directory` by the machine's clock, with a scheduler that `close` ends.
 
-        `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`). The other arguments, and what is
-        raised, are those of `create`.
+        `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`); those that a topic could not be
+        created with are refused, before anything is opened, by InvalidConfigurationException or ConfigException. The
+        other arguments, and what else is raised, are those of `create`.
         """
+        LogConfig.validate(settings or {})
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:

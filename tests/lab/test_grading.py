@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from importlib import import_module
 
 import nbformat
@@ -182,9 +183,12 @@ def test_functions_that_never_end_or_take_all_memory_are_stopped(school):
         (["class", "--lesson", ""], "--lesson '' names no lesson; without --lesson all are graded"),
         (["class", "--seconds", "nan"], "--seconds nan is no time"),
         ([], "Missing argument 'DIR...'"),
+        (["class", "link"], "link is a link to "),
     ],
 )
 def test_what_cannot_be_graded_is_told_in_one_line(school, arguments, said):
+    with suppress(FileExistsError):
+        (school / "link").symlink_to("course", target_is_directory=True)
     ended = graded(school, *arguments, cwd=school, env={**os.environ, "PYTHONPATH": os.getcwd()})
     assert (ended.returncode, ended.stdout) == (2, "") and said in ended.stderr.splitlines()[-1]
 

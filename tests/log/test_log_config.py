@@ -3,6 +3,7 @@
 import pytest
 
 from minikafka.common.errors import ConfigException, InvalidConfigurationException
+from minikafka.log.log import Log
 from minikafka.log.log_config import CONFIG, LogConfig
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.timestamp_type import TimestampType
@@ -215,6 +216,20 @@ def test_what_follows_from_the_settings(kafka_says, settings):
     ours = LogConfig(settings)
     values = [ours.max_segment_ms, ours.segment_size, ours.init_file_size, ours.compact, ours.delete]
     assert values == kafka_says(theirs, settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused", "why"),
+    [
+        ({"retention.mss": 1}, InvalidConfigurationException, "Unknown topic config name: retention.mss"),
+        ({"retention.ms": "soon"}, ConfigException, "retention.ms"),
+        ({"min.compaction.lag.ms": 2, "max.compaction.lag.ms": 1}, InvalidConfigurationException, "conflict"),
+    ],
+)
+def test_a_log_is_not_opened_with_what_no_topic_is_created_with(tmp_path, settings, refused, why):
+    with pytest.raises(refused, match=why):
+        Log.open(tmp_path / "t-0", settings)
+    assert not (tmp_path / "t-0").exists()
 
 
 def our_values(settings):

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
+from minikafka.common.errors import IOException
 from minikafka.lab.course import run_lessons, working_copy
 from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name
 from minikafka.lab.course.places import COURSE
@@ -389,6 +390,15 @@ def test_a_working_copy_may_be_a_link_of_ones_own_to_a_directory(course, table, 
     (course / "02-high-watermark.ipynb").write_text("the next edition")
     assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
     assert working_copy.fresh("01-segments", course, table) == table / "01-segments-edited-1.ipynb"
+
+
+def test_a_working_copy_of_somebody_else_is_refused(course, tmp_path, monkeypatch):
+    table = tmp_path / "table"
+    table.mkdir()
+    monkeypatch.setattr(working_copy.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(IOException, match=rf"table belongs to somebody else \(user {os.getuid()}\): nothing is laid"):
+        working_copy.lay_out(course, table)
+    assert list(table.iterdir()) == []
 
 
 @pytest.mark.parametrize("why", ["a file", "nothing", "other files", "somebody else's"])

@@ -227,8 +227,13 @@ def _digest_of_cells(data: bytes) -> str:
 def _make_directory(desk: Path) -> None:
     if desk.is_symlink():
         _require_own_link(desk)
-    elif desk.exists() and not desk.is_dir():
-        raise IOException(f"{desk} is not a directory of its own: nothing is laid there")
+    elif desk.exists():
+        if not desk.is_dir():
+            raise IOException(f"{desk} is not a directory of its own: nothing is laid there")
+        # Changed notebooks stay as they are, and would be opened as the learner's own. Root has a learner's directory
+        # from outside of a container.
+        if os.geteuid() not in (0, desk.stat().st_uid):
+            raise IOException(f"{desk} belongs to somebody else (user {desk.stat().st_uid}): nothing is laid there")
     desk.mkdir(parents=True, exist_ok=True)
 
 

@@ -27,7 +27,7 @@ from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
-from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
+from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.partition_bounds import LOG_START_OFFSETS, noted_offsets
 from minikafka.spark.source.range_rows import carried_isolation
@@ -302,7 +302,7 @@ def _parts(
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
         known = reached.get(topic_partition)
         segments = segments_in(storage, directory) or ()
-        topic_id = _topic_id(storage, directory)
+        topic_id = noted_topic_id(storage, directory)
         saw = _Part(
             *topic_partition, directory=directory, topicId=topic_id,
             logStart=_log_start(storage, directory, topic_partition, segments),
@@ -330,13 +330,6 @@ def _log_start(
     except DAMAGE:  # which is told when a query is planned
         noted = {}
     return max(noted.get(topic_partition, 0), *(segment.base_offset for segment in segments[:1]))
-
-
-def _topic_id(storage: Storage, directory: str) -> str | None:
-    try:
-        return topic_id_of(storage, directory)
-    except DAMAGE:  # `verify` tells of it
-        return None
 
 
 def _another_topic(known: Reached, topic_id: str | None, segments: Sequence[DiskSegment]) -> str | None:

@@ -49,8 +49,9 @@ comes, and for what goes by the other two |
     settings of a broker count if they are given in `configs`. A broker looks every `log.retention.check.interval.ms`,
     and removes the files `file.delete.delay.ms` later; tiered storage is not looked at. What goes by its size goes
     `now`: how large the log will be tomorrow nobody knows. With damage, mode FAILFAST ends the job; in others a segment
-    that cannot be read has no `newest`, and `retention.ms` stops there. Where `metadata` has no metadata log, the query
-    ends with IllegalArgumentException.
+    that cannot be read has no `newest`, and `retention.ms` stops there. Where `metadata` has no metadata log, or one
+    that does not know a topic by its name and id, as that of another cluster, the query ends with
+    IllegalArgumentException.
 
     Kafka: `UnifiedLog.deleteOldSegments`.
     """
@@ -67,11 +68,13 @@ comes, and for what goes by the other two |
         known = facts.withColumns(defaults)
     else:
         topics = (
-            table(facts.sparkSession, "metadata", [metadata], {}).groupBy("topic").agg(F.first("settings").alias("of"))
+            table(facts.sparkSession, "metadata", [metadata], {})
+            .groupBy("topic")
+            .agg(F.first("settings").alias("of"), F.first("topicId").alias("knownId"))
         )
         own = _own_settings(F.col("of"))
         known = facts.join(F.broadcast(topics), "topic", "left").withColumns(
-            {name: F.coalesce(own[name], default) for name, default in defaults.items()}
+            {name: F.when(_is_known(metadata), F.coalesce(own[name], default)) for name, default in defaults.items()}
         )
     clock = time.time_ns() // 1_000_000 if now is None else now
     return _judged(known, clock).select(
@@ -87,6 +90,20 @@ comes, and for what goes by the other two |
         spark_time("goesAt").alias("goesAt"),
         "held",
     ).orderBy("topic", "partition", "segment")  # fmt: skip
+
+
+def _is_known(metadata: str) -> "Column":
+    """True where the metadata log knows the topic; otherwise the query ends."""
+    from pyspark.sql import functions as F
+
+    told = F.concat(
+        F.lit(f"minikafka.common.errors.IllegalArgumentException: the metadata log of {metadata} knows no topic "),
+        F.col("topic"),
+        F.coalesce(F.concat(F.lit(" with the id "), F.col("topicId")), F.lit("")),
+        F.lit(": it is of another cluster, or the topic was deleted; subscribe and subscribePattern leave topics out"),
+    )
+    is_other = F.col("knownId").isNull() | F.coalesce(F.col("topicId") != F.col("knownId"), F.lit(False))
+    return F.when(is_other, F.raise_error(told).cast("boolean")).otherwise(True)
 
 
 def _own_settings(settings: "Column") -> "dict[str, Column]":

@@ -11,6 +11,7 @@ from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.local_storage import LocalStorage
+from minikafka.spark.source.log_identity import noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds, largest_timestamp, log_end_of
 from minikafka.spark.source.source_options import SourceOptions
@@ -22,7 +23,7 @@ class SegmentFacts(NamedTuple):
     `nextOffset`: the base offset of the next segment, None for the last one. `size`: bytes. `newest`: the largest
     timestamp of its records (ms), or else when the file was last changed (0: it is gone; None: it is an object); None
     also where the segment cannot be read. `logStart`, `highWatermark`, `logEnd`: offsets, by the checkpoints beside the
-    partition as far as they know it.
+    partition as far as they know it. `topicId`: that in the partition's directory, None if it says none.
     """
 
     topic: str
@@ -36,6 +37,7 @@ class SegmentFacts(NamedTuple):
     logStart: int
     highWatermark: int
     logEnd: int
+    topicId: str | None
 
 
 def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Iterator[pa.RecordBatch]:
@@ -52,6 +54,7 @@ def _facts(partition: DiskPartition, mode: str) -> Iterator[SegmentFacts]:
     list(sound(bounds.damages, mode))
     last = partition.segments[-1]
     log_end = log_end_of(last)
+    topic_id = noted_topic_id(partition.storage, partition.directory)
     for segment in partition.segments:
         newest = _newest_record(segment, mode)
         is_of_record = newest is not None and newest != NO_TIMESTAMP
@@ -59,6 +62,7 @@ def _facts(partition: DiskPartition, mode: str) -> Iterator[SegmentFacts]:
             *partition.topic_partition, segment.path, segment.base_offset, segment.end_offset, segment.size,
             _last_change(segment) if newest == NO_TIMESTAMP else newest, is_of_record,
             readable.start, readable.end, last.base_offset if log_end is None else log_end,
+            topic_id,
         )  # fmt: skip
 
 

@@ -65,6 +65,14 @@ def topic_id_of(storage: Storage, directory: str) -> str | None:
         return None
 
 
+def noted_topic_id(storage: Storage, directory: str) -> str | None:
+    """As `topic_id_of`, but None also where the file cannot be read, of which `verify` tells."""
+    try:
+        return topic_id_of(storage, directory)
+    except DAMAGE:
+        return None
+
+
 def are_different(one: str | None, other: str | None) -> bool:
     """Whether these are the ids of two topics; what is not known is no other one."""
     return one is not None and other is not None and one != other

@@ -53,6 +53,10 @@ class DiskSegment(NamedTuple):
         return self.storage.open(StoredFile(self.path, self.size, self.identity))
 
 
+_Chosen = dict[tuple[str, Storage], set[str] | None]
+"""Directories in a storage, and the names of the segments that are chosen in each; None for all of them."""
+
+
 class DiskPartition(NamedTuple):
     """A partition's directory and its segments, by offset; `chosen` are those that the query's paths name."""
 
@@ -71,7 +75,8 @@ def find_partitions(
     Of a log directory and of a glob, directories that are put aside (`-delete`, `-future`, `-stray`) are left out, and
     of a log directory the cluster's metadata, as a consumer sees neither. `subscription` says which are wanted, None
     for all; `settings` are those of `storage_of`. A partition that goes away while it is looked at is left out. One
-    that several log directories have, as those of several brokers, is there several times.
+    that several log directories have, as those of several brokers, is there several times; a directory to which links
+    lead is there once.
 
     Raises IllegalArgumentException for a path that is none of these, and for two directories of one partition in the
     same log directory (`topic-0` and `topic-00`), UnknownTopicOrPartitionException for a topic that is named and not
@@ -82,7 +87,7 @@ def find_partitions(
 
 
 def _find_partitions(paths: list[str], subscription: Subscription, settings: Mapping[str, str]) -> list[DiskPartition]:
-    chosen: dict[tuple[str, Storage], set[str] | None] = {}  # directory -> names of segments, None for all
+    chosen: _Chosen = {}
     for given in paths:
         storage, pattern = storage_of(given, settings)
         expanded = storage.expanded(pattern)
@@ -98,6 +103,7 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
                     names.add(name)
             else:
                 chosen |= {(each, storage): None for each in _partition_directories(storage, path)}
+    chosen = _without_aliases(chosen)
     named = {directory: partition_of(directory) for directory, _ in chosen}
     subscription.require_topics({each.topic for each in named.values()}, ", ".join(paths))
     partitions = []
@@ -117,6 +123,18 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
             wanted = tuple(each for each in segments if names is None or os.path.basename(each.path) in names)
             partitions.append(DiskPartition(topic_partition, directory, segments, wanted, storage))
     return partitions
+
+
+def _without_aliases(chosen: _Chosen) -> _Chosen:
+    """Each directory once, under the first of the paths that lead to it, with the segments chosen by any of them."""
+    paths: dict[tuple[str, Storage], str] = {}
+    once: _Chosen = {}
+    for (directory, storage), names in sorted(chosen.items(), key=lambda each: each[0][0]):
+        place = os.path.realpath(directory) if storage.is_local else directory
+        path = paths.setdefault((place, storage), directory)
+        others = once.setdefault((path, storage), set())
+        once[path, storage] = None if names is None or others is None else names | others
+    return once
 
 
 def require_single_copies(found: Iterable[DiskPartition]) -> None:

@@ -317,6 +317,11 @@ def test_a_kill_of_a_log_that_has_no_file_is_told(engine_judges, tmp_path):
         ("os.rename(self.directory, 'a'); os.symlink('a', self.directory)", "the log's directory is gone."),
         ("[os.truncate(os.open(self.first + n, 65), 200 << 20) for n in ('.log', '2.log')]", "more than 256 MiB"),
         ("[open(self.first + f'{n}.log', 'w').close() for n in range(2000)]", "more than 1000 files"),
+        (
+            "os.chdir(self.directory); [(os.mkdir('d'), os.chdir('d')) for n in range(3000)]",
+            "directories are nested too deeply",
+        ),
+        ("os.chdir(self.directory); [(os.mkdir('d' * 255), os.chdir('d' * 255)) for n in range(30)]", "name too long"),
         ("os.mkdir(self.first + 's')", ""),
     ],
 )

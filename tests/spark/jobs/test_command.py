@@ -19,6 +19,7 @@ from minikafka.spark.jobs.command import _require_readable
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.result_output import json_lines, print_table, require_writable, write
 from minikafka.spark.jobs.spark_failures import reason
+from minikafka.spark.source.log_segments_on_disk import find_partitions
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
@@ -114,10 +115,20 @@ def test_two_copies_of_a_partition_are_refused(job, tmp_path):
     assert told.startswith(
         f"IllegalArgumentException: orders-0 is in {NIGHT}/broker-1/orders-0 and in {NIGHT}/broker-2/orders-0: "
     )
+
+
+def test_a_directory_to_which_a_link_leads_is_one_copy(tmp_path):
     link = tmp_path / "A-link"
     link.symlink_to(GOLDEN)
-    first, second = sorted([f"{link}/mixed-0", f"{GOLDEN}/mixed-0"])
-    assert f"mixed-0 is in {first} and in {second}: " in refused(job, str(GOLDEN), str(link), *more)
+    once = find_partitions([str(GOLDEN)])
+    assert [each.segments for each in find_partitions([str(GOLDEN), str(GOLDEN)])] == [each.segments for each in once]
+    found = find_partitions([str(link), str(GOLDEN)])
+    assert [each.topic_partition for each in found] == [each.topic_partition for each in once]
+    # Two segments of a partition, each named by another path, are chosen in the one directory.
+    segments = [segment.path for segment in next(each for each in once if len(each.segments) > 1).segments[:2]]
+    aliased = [segments[0], segments[1].replace(str(GOLDEN), str(link))]
+    [partition] = find_partitions(aliased)
+    assert [segment.base_offset for segment in partition.chosen] == [int(Path(each).stem) for each in segments]
 
 
 def test_copies_of_what_is_not_asked_for_are_not_refused(tmp_path):

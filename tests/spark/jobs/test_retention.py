@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.errors import CorruptRecordException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -129,8 +130,8 @@ def test_settings_of_a_topic_come_first(spark, tmp_path, monkeypatch):
     end = make_log(tmp_path, random.Random(8))
     note(tmp_path, 0, end)
     settings = spark.createDataFrame(
-        [("old", 0, {"retention.ms": "-1", "cleanup.policy": "compact , delete", "retention.bytes": "0"})],
-        "topic string, partition int, settings map<string, string>",
+        [("old", 0, "id", {"retention.ms": "-1", "cleanup.policy": "compact , delete", "retention.bytes": "0"})],
+        "topic string, partition int, topicId string, settings map<string, string>",
     )
     monkeypatch.setattr("minikafka.spark.jobs.retention.table", lambda *_: settings)
     found = partitions(spark, [tmp_path])
@@ -150,3 +151,27 @@ def test_an_unreadable_segment(tmp_path):
         list(segment_facts(iter([one]), "FAILFAST"))
     [batch] = segment_facts(iter([one]), "PERMISSIVE")
     assert [row["newest"] is None for row in batch.to_pylist()].index(True) == 2
+
+
+@pytest.mark.parametrize(
+    ("topic", "topic_id", "told"),
+    [
+        ("other", "AAAAAAAAAAAAAAAAAAAAAQ", "the metadata log of /elsewhere knows no topic old with the id "),
+        ("old", "AAAAAAAAAAAAAAAAAAAAAg", "the metadata log of /elsewhere knows no topic old with the id "),
+        ("old", "AAAAAAAAAAAAAAAAAAAAAQ", ""),
+    ],
+)
+def test_topics_that_the_metadata_log_does_not_know(spark, tmp_path, monkeypatch, topic, topic_id, told):
+    make_log(tmp_path, random.Random(8))
+    PartitionMetadataFile.new_file(tmp_path / "old-0").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")
+    known = spark.createDataFrame(
+        [(topic, 0, topic_id, {"retention.ms": "-1"})],
+        "topic string, partition int, topicId string, settings map<string, string>",
+    )
+    monkeypatch.setattr("minikafka.spark.jobs.retention.table", lambda *_: known)
+    query = retention(partitions(spark, [tmp_path]), now=NOW, metadata="/elsewhere")
+    if told:
+        with pytest.raises(Exception, match=f"IllegalArgumentException: {told}"):
+            query.collect()
+    else:
+        assert not any(row.goesAt for row in query.collect())

@@ -126,6 +126,15 @@ def _told(result):
 
 
 def _left(suffixes):
+    try:
+        return _plain_files(suffixes)
+    except RecursionError:
+        return {"refused": "directories are nested too deeply"}
+    except OSError as error:
+        return {"refused": f"something cannot be read: {error.strerror}"}
+
+
+def _plain_files(suffixes):
     files, left = {}, MOST_BYTES
     if os.path.islink(Held.directory) or not os.path.isdir(Held.directory):
         return {"refused": "the log's directory is gone"}
