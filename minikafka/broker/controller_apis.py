@@ -9,10 +9,10 @@ from minikafka.common.api_error import ApiError
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
 from minikafka.common.uuid import ZERO_UUID
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.server.broker_config import BrokerConfig

@@ -15,10 +15,10 @@ from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.error_responses import fetch_partition_response
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel

@@ -25,9 +25,9 @@ from minikafka.common.scala_hash_map import (
     in_order_of_groups,
 )
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel

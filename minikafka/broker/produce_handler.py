@@ -20,9 +20,9 @@ from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel

@@ -5,9 +5,9 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.network.message_schema import MessageSchema
-from minikafka.network.message_tables import message_schema
-from minikafka.network.versions import Versions
+from minikafka.messages.message_schema import MessageSchema
+from minikafka.messages.message_tables import message_schema
+from minikafka.messages.versions import Versions
 
 ListenerType: TypeAlias = Literal["broker", "controller"]
 

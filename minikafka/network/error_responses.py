@@ -14,9 +14,9 @@ from minikafka.common.errors import NullPointerException
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.message_codec import Message, snake_case
+from minikafka.messages.message_schema import StructSchema
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_codec import Message, snake_case
-from minikafka.network.message_schema import StructSchema
 from minikafka.network.messages import RequestHeader, response_class
 
 UNSPECIFIED = -1

@@ -15,10 +15,10 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, KafkaException
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.java_utf8 import decode_utf8
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import Message, message_class, read_message, write_message
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import Message, message_class, read_message, write_message
-from minikafka.network.message_sink import MessageSink
 
 LARGEST_MESSAGE = INT_MAX
 BAD_BYTES = (RuntimeError, IllegalArgumentException, KafkaException)

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import InvalidRequestException
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import Message
-from minikafka.network.message_sink import MessageSink
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import Message
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, parse_body
 
 ANONYMOUS = "User:ANONYMOUS"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.time import Time
+from minikafka.messages.message_codec import Message
 from minikafka.network.error_responses import error_response
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_sink
 from minikafka.network.request import Answer, NoBytes, Request
 

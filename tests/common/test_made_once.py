@@ -4,9 +4,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from minikafka.common.made_once import made_once
-from minikafka.network import message_codec, message_tables
-from minikafka.network.message_codec import message_class
-from minikafka.network.message_tables import message_schema
+from minikafka.messages import message_codec, message_tables
+from minikafka.messages.message_codec import message_class
+from minikafka.messages.message_tables import message_schema
 
 SLOW_S = 0.05
 

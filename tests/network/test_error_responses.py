@@ -10,11 +10,11 @@ from minikafka.common.errors import (
     InvalidRequestException,
     NullPointerException,
 )
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import read_message, write_message
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.error_responses import error_response
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import read_message, write_message
-from minikafka.network.message_sink import MessageSink
 from minikafka.network.messages import RequestHeader, request_class
 from tests.tools.drawn_messages import MessageDrawer
 

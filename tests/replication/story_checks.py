@@ -1,6 +1,6 @@
 """Reads the claims that stand in a story, and holds them against what was observed."""
 
-from minikafka.network.message_codec import Message
+from minikafka.messages.message_codec import Message
 from minikafka.network.messages import parse_response
 from minikafka.witness.replicas.run import Answer, ReplicaObservation
 from minikafka.witness.replicas.workload import ReplicaWorkload

@@ -19,9 +19,10 @@ CORE = ("common", "record", "checkpoint", "log")
 # Each room imports only itself and the rooms named before it, even inside a function. `spark` knows `tools`, whose work
 # its jobs spread over a cluster. No room imports the package itself, whose names lead to any room.
 ALLOWED = {room: set(CORE[: number + 1]) for number, room in enumerate(CORE)}
-ALLOWED["tools"] = {*CORE, "network", "tools"}
-ALLOWED["network"] = {"common", "record", "network"}
-ALLOWED["metadata"] = {*CORE, "metadata"}
+ALLOWED["messages"] = {"common", "messages"}
+ALLOWED["tools"] = {*CORE, "messages", "tools"}
+ALLOWED["network"] = {"common", "record", "messages", "network"}
+ALLOWED["metadata"] = {*CORE, "messages", "metadata"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
@@ -44,7 +45,7 @@ NAMES_OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 # Planted bugs and answers of learners are methods of the classes that they are put into.
 IN_PLACE_OF_METHODS = {"planted_bugs.py", "rungs.py"}
 CODECS = {"crc32c", "cramjam", "pyzstd", "xxhash", "zstandard"}
-BROKER = ("metadata", "cluster", "server", "network", "broker")
+BROKER = ("messages", "metadata", "cluster", "server", "network", "broker")
 
 
 def run(code: str) -> str:

@@ -3,8 +3,8 @@
 import random
 import struct
 
-from minikafka.network.message_schema import Field, StructSchema
-from minikafka.network.versions import Versions
+from minikafka.messages.message_schema import Field, StructSchema
+from minikafka.messages.versions import Versions
 
 TEXTS = ("", "a", "consumer", "range", "order-events", 'quo"te\\', "ж\n\x1f\x7f", "客户", "😀", "x" * 200)
 DOUBLES = (0.0, -0.0, 1.5, 1024.0, 1e7, 123456.789, 1e-3, 1e-4, 1e22, -2.5e300, float("nan"), float("inf"))

@@ -1,4 +1,4 @@
-"""Makes the tables in minikafka/network/messages anew from Kafka's jars: `python -m tests.tools.make_message_tables`.
+"""Makes the tables in minikafka/messages/tables anew from Kafka's jars: `python -m tests.tools.make_message_tables`.
 
 Kafka describes its messages in JSON, with the words for its documentation; the tables hold the facts alone.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 from minikafka.jvm.kafka_jvm import kafka_jars
-from minikafka.network import message_tables
+from minikafka.messages import message_tables
 
 # table: the jar, the folder in it, and what the names of its messages match
 SOURCES = {
@@ -32,7 +32,7 @@ _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 def main() -> None:
     """Write every table."""
     for name in SOURCES:
-        Path(message_tables.__file__).with_name("messages").joinpath(f"{name}.txt").write_text(table(name))
+        Path(message_tables.__file__).with_name("tables").joinpath(f"{name}.txt").write_text(table(name))
 
 
 def table(name: str) -> str:

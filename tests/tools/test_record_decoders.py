@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from minikafka.network.message_tables import message_schemas
-from minikafka.network.versions import Versions
+from minikafka.messages.message_tables import message_schemas
+from minikafka.messages.versions import Versions
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -43,7 +43,7 @@ def same(kafkas_dump, our_dump, tmp_path):
 
 @pytest.mark.parametrize("name", make_message_tables.SOURCES)
 def test_the_tables_are_those_of_kafkas_jars(kafka, name):
-    table = make_message_tables.Path(make_message_tables.message_tables.__file__).with_name("messages") / f"{name}.txt"
+    table = make_message_tables.Path(make_message_tables.message_tables.__file__).with_name("tables") / f"{name}.txt"
     assert table.read_text() == make_message_tables.table(name)
 
 

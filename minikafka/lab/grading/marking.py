@@ -35,7 +35,10 @@ from minikafka.witness.observation import Observations
 
 _ANSWERS_LIE_IN = (LESSONS, COURSE)
 """Hidden whole: solutions lie there as texts, notebooks and the bytecode that Python makes of them at any time."""
-_ENGINE = ("common", "record", "checkpoint", "log", "metadata", "cluster", "server", "network", "broker", "witness")
+_ENGINE = (
+    *("common", "record", "checkpoint", "log", "messages", "metadata", "cluster", "server", "network", "broker"),
+    "witness",
+)
 _LEAST_S = 0.01
 _LARGEST_ANSWER_MB = 8  # the files of a rung's log have some kB; an exercise keeps the answers to all of its cases
 

@@ -29,6 +29,7 @@ from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.messages.message_codec import Message
 from minikafka.metadata import metadata_image
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_delta import MetadataDelta
@@ -41,7 +42,6 @@ from minikafka.metadata.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from minikafka.network.message_codec import Message
 from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import CLUSTER_METADATA

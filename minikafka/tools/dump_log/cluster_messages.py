@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from minikafka.common.errors import CorruptRecordException, KafkaException, MetadataParseException
-from minikafka.network.message_codec import Message
+from minikafka.messages.message_codec import Message
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.framed_message import read_framed
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
 from minikafka.common.java_numbers import SHORT_MAX
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import read_message
-from minikafka.network.message_schema import MessageSchema
-from minikafka.network.message_tables import message_schemas
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import read_message
+from minikafka.messages.message_schema import MessageSchema
+from minikafka.messages.message_tables import message_schemas
 
 _FRAME_VERSION = 1
 

@@ -5,9 +5,9 @@ Kafka: `ControlRecordUtils`, `LeaderChangeMessage`, `SnapshotHeaderRecord`, `Sna
 """
 
 from minikafka.common.errors import NullPointerException
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import read_message
-from minikafka.network.message_tables import message_schema
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import read_message
+from minikafka.messages.message_tables import message_schema
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.tools.dump_log.java_json import java_json
 from minikafka.tools.dump_log.message_json import message_json

@@ -2,7 +2,7 @@
 
 import base64
 
-from minikafka.network.message_codec import Message, default_value, snake_case
+from minikafka.messages.message_codec import Message, default_value, snake_case
 
 
 def message_json(message: Message, version: int) -> dict[str, object]:

@@ -4,7 +4,7 @@ Kafka: `RemoteLogMetadataSerde`, and the `toString` of what it makes.
 """
 
 from minikafka.common.errors import IllegalArgumentException, NullPointerException
-from minikafka.network.message_codec import Message
+from minikafka.messages.message_codec import Message
 
 _SEGMENT_STATES = (
     "COPY_SEGMENT_STARTED",

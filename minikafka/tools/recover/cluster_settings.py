@@ -8,7 +8,7 @@ from typing import NamedTuple
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
-from minikafka.network.message_codec import Message
+from minikafka.messages.message_codec import Message
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
 from minikafka.witness.directory_diff import NOT_DETERMINED, DirectoryDiff, directory_diff
 from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads

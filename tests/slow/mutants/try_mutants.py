@@ -33,6 +33,7 @@ TESTS = {
     "log": ["tests/log", "tests/scripts"],
     "checkpoint": ["tests/checkpoint"],
     "metadata": ["tests/metadata"],
+    "messages": ["tests/messages", "tests/tools/test_record_decoders.py"],
     "network": ["tests/network", "tests/broker/test_every_api.py"],
     "cluster": ["tests/cluster"],
     "server": ["tests/server"],

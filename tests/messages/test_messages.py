@@ -10,10 +10,10 @@ from minikafka.common.errors import (
     RuntimeException,
     UnsupportedVersionException,
 )
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_codec import read_message, snake_case, write_message
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_codec import read_message, snake_case, write_message
-from minikafka.network.message_sink import MessageSink
 from minikafka.network.messages import (
     BAD_BYTES,
     RequestHeader,

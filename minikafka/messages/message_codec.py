@@ -31,9 +31,9 @@ from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.made_once import made_once
 from minikafka.common.uuid import uuid_to_bytes
-from minikafka.network.message_bytes import MessageBytes
-from minikafka.network.message_schema import Field, StructSchema
-from minikafka.network.message_sink import MessageSink
+from minikafka.messages.message_bytes import MessageBytes
+from minikafka.messages.message_schema import Field, StructSchema
+from minikafka.messages.message_sink import MessageSink
 
 _FIXED = {
     "bool": "?",

@@ -1,4 +1,4 @@
-"""Kafka's messages as tables, which the files in `messages/` hold: which fields a message has, and in which versions.
+"""Kafka's messages as tables, which the files in `tables/` hold: which fields a message has, and in which versions.
 
 A message is a block of lines. The first names it and says its api key, its versions, and in which of them it is
 flexible: compact lengths, and tagged fields at the end. Then comes a line for each field, in the order of their bytes:
@@ -21,10 +21,10 @@ from importlib.resources import files
 
 from minikafka.common.made_once import made_once
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.network.message_schema import Field, MessageSchema, StructSchema
-from minikafka.network.versions import Versions
+from minikafka.messages.message_schema import Field, MessageSchema, StructSchema
+from minikafka.messages.versions import Versions
 
-_FOLDER = files(__package__) / "messages"  # also where minikafka is a zip, as for Spark's workers
+_FOLDER = files(__package__) / "tables"  # also where minikafka is a zip, as for Spark's workers
 _ZEROS = {"string": "", "bytes": b"", "records": None, "uuid": ZERO_UUID, "bool": False, "float64": 0.0}
 
 

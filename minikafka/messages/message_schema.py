@@ -5,7 +5,7 @@
 
 from typing import NamedTuple
 
-from minikafka.network.versions import Versions
+from minikafka.messages.versions import Versions
 
 
 class Field(NamedTuple):

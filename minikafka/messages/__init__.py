@@ -1,0 +1,7 @@
+"""Each of Kafka's messages once: requests and responses, and what lies in Kafka's own topics.
+
+In reading order:
+
+- `versions`, `message_schema`, `message_tables`: what every message of Kafka 4.3.0 is made of, out of `tables/`.
+- `message_codec`, `message_bytes`, `message_sink`: messages as Python objects, read from bytes and written as bytes.
+"""
