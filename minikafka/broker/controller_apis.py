@@ -1,7 +1,7 @@
 """Requests that the controller decides about: topics are made and deleted."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -9,18 +9,14 @@ from minikafka.common.api_error import ApiError
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.messages.message_codec import Message
+from minikafka.messages.apis import CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse
 from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
 from minikafka.metadata.metadata_image import MetadataImage
-from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.server.broker_config import BrokerConfig
 
 _TOPICS = ResourceType.TOPIC
-CreateTopicsResponse = response_class(ApiKeys.CREATE_TOPICS)
 CreatableTopicResultMessage = CreateTopicsResponse.CreatableTopicResult
-DeleteTopicsResponse = response_class(ApiKeys.DELETE_TOPICS)
 
 
 class TopicController(Protocol):
@@ -52,9 +48,9 @@ class ControllerApis:
         self._auth_helper = auth_helper
         self._delete_topic_enable = config.get_boolean("delete.topic.enable")
 
-    def create_topics(self, request: Request) -> Message:
+    def create_topics(self, request: Request) -> CreateTopicsResponse:
         """Make topics; a result for each. Kafka: `ControllerApis.createTopics`."""
-        body = request.body
+        body = request.body_of(CreateTopicsRequest)
         names = [topic.name for topic in body.topics]
         creatable = set(names)
         if not self._auth_helper.authorize(request, AclOperation.CREATE, ResourceType.CLUSTER):
@@ -64,25 +60,25 @@ class ControllerApis:
         )
         wanted = [_creatable_topic(topic) for topic in body.topics if topic.name in creatable]
         results = self._controller.create_topics(wanted, validate_only=body.validate_only)
-        response: Message = CreateTopicsResponse()
+        response = CreateTopicsResponse()
         response.topics = [_created(result, describable=result.name in describable) for result in results]
         for name in dict.fromkeys(name for name in names if name not in creatable):
             error = ApiError(Errors.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
             response.topics.append(_created(CreatableTopicResult(name, error), describable=True))
         return response
 
-    def delete_topics(self, request: Request) -> Message:
+    def delete_topics(self, request: Request) -> DeleteTopicsResponse:
         """Delete topics, by id or by name; a result for each.
 
         Raises InvalidRequestException and TopicDeletionDisabledException where topics are never deleted.
         Kafka: `ControllerApis.deleteTopics`.
         """
-        body = request.body
+        body = request.body_of(DeleteTopicsRequest)
         if not self._delete_topic_enable:
             if request.header.api_version < 3:
                 raise InvalidRequestException("This version does not support topic deletion.")
             raise TopicDeletionDisabledException("Topic deletion is disabled.")
-        results: list[Any] = []
+        results: list[DeleteTopicsResponse.DeletableTopicResult] = []
 
         def refuse(name: str | None, topic_id: str, error: ApiError) -> None:
             results.append(_deleted(name, topic_id, error))
@@ -138,7 +134,7 @@ class ControllerApis:
         # 4. The controller decides about the rest.
         for topic_id, error in self._controller.delete_topics(doomed).items():
             results.append(_deleted(doomed[topic_id], topic_id, error))
-        response: Message = DeleteTopicsResponse(responses=results)
+        response = DeleteTopicsResponse(responses=results)
         return response
 
 
@@ -150,7 +146,7 @@ def _twice(values: list[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if values.count(value) > 1]
 
 
-def _creatable_topic(topic: Any) -> CreatableTopic:
+def _creatable_topic(topic: CreateTopicsRequest.CreatableTopic) -> CreatableTopic:
     return CreatableTopic(
         topic.name,
         topic.num_partitions,
@@ -160,7 +156,7 @@ def _creatable_topic(topic: Any) -> CreatableTopic:
     )
 
 
-def _created(result: CreatableTopicResult, *, describable: bool) -> Any:
+def _created(result: CreatableTopicResult, *, describable: bool) -> CreatableTopicResultMessage:
     """Of a new topic that may not be described, only name and id are told. Kafka: `createTopic`, its last part."""
     message = CreatableTopicResultMessage(
         name=result.name,
@@ -183,7 +179,7 @@ def _created(result: CreatableTopicResult, *, describable: bool) -> Any:
     return message
 
 
-def _deleted(name: str | None, topic_id: str, error: ApiError) -> Any:
+def _deleted(name: str | None, topic_id: str, error: ApiError) -> DeleteTopicsResponse.DeletableTopicResult:
     return DeleteTopicsResponse.DeletableTopicResult(
         name=name, topic_id=topic_id, error_code=error.error, error_message=error.message
     )

@@ -1,7 +1,6 @@
 """What a broker does with a fetch request before and after the replica manager."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -15,11 +14,9 @@ from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.messages.message_codec import Message
+from minikafka.messages.apis import FetchRequest, FetchResponse
 from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.network.api_keys import ApiKeys
 from minikafka.network.error_responses import fetch_partition_response
-from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.record.files.file_records import FileRecords
@@ -38,12 +35,11 @@ FIRST_VERSION_WITH_LEADERS = 16
 INVALID_LAST_STABLE_OFFSET = -1
 INVALID_PREFERRED_REPLICA_ID = -1
 
-FetchResponse = response_class(ApiKeys.FETCH)
 FetchableTopicResponse = FetchResponse.FetchableTopicResponse
 PartitionData = FetchableTopicResponse.PartitionData
 
 _Partition = tuple[TopicIdPartition, FetchRequestPartitionData]
-_Answer = tuple[TopicIdPartition, Any]
+_Answer = tuple[TopicIdPartition, PartitionData]
 
 
 class FetchHandler:
@@ -75,7 +71,7 @@ class FetchHandler:
 
         Kafka: `KafkaApis.handleFetchRequest`.
         """
-        body, version = request.body, request.header.api_version
+        body, version = request.body_of(FetchRequest), request.header.api_version
         # 1. The session; there are none.
         if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
             response = FetchResponse(error_code=Errors.FETCH_SESSION_ID_NOT_FOUND)
@@ -96,7 +92,7 @@ class FetchHandler:
         # 4. Read; the answer comes now or later.
         self._replica_manager.fetch_messages(params, interesting, send_response)
 
-    def _requested(self, body: Message, version: int) -> list[_Partition]:
+    def _requested(self, body: FetchRequest, version: int) -> list[_Partition]:
         """Every partition with its topic's id and name ("" if no topic has the id); of one that is named twice the last
         question counts, in the place of the first. Kafka: `FetchRequest.fetchData`.
         """
@@ -158,7 +154,7 @@ class FetchHandler:
         return interesting, erroneous
 
     def _params(self, request: Request) -> FetchParams:
-        body, header = request.body, request.header
+        body, header = request.body_of(FetchRequest), request.header
         replica_id, replica_epoch = _replica(request)
         max_bytes = min(body.max_bytes, self._config.fetch_max_bytes)
         client_metadata = None
@@ -182,11 +178,11 @@ class FetchHandler:
         request: Request,
         read: Sequence[tuple[TopicIdPartition, FetchPartitionData]],
         erroneous: list[_Answer],
-    ) -> Message:
+    ) -> FetchResponse:
         """The response with what was read, and then the errors. Kafka: its function `processResponseCallback`."""
         version = request.header.api_version
         leaders: dict[int, Node] = {}
-        answers: dict[TopicIdPartition, Any] = {}
+        answers: dict[TopicIdPartition, PartitionData] = {}
         for key, data in read:
             answer = answers[key] = _partition_data(version, key.partition, data)
             if version >= FIRST_VERSION_WITH_LEADERS and data.error in _ERRORS_THAT_NAME_THE_LEADER:
@@ -196,7 +192,7 @@ class FetchHandler:
                 if leader.node is not None:
                     leaders[leader.node.id] = leader.node
         answers.update(erroneous)
-        response: Message = FetchResponse(responses=_by_topic(answers))
+        response = FetchResponse(responses=_by_topic(answers))
         if _replica(request)[0] < 0:
             response.node_endpoints = node_endpoints(FetchResponse.NodeEndpoint, leaders)
         return response
@@ -207,7 +203,7 @@ _ERRORS_THAT_NAME_THE_LEADER = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEA
 
 def _replica(request: Request) -> tuple[int, int]:
     """The id of the broker that follows, and its epoch; each −1 if not told. Kafka: `FetchRequest.replicaId`."""
-    body = request.body
+    body = request.body_of(FetchRequest)
     with_state = request.header.api_version >= FIRST_VERSION_WITH_REPLICA_STATE
     return body.replica_state.replica_id if with_state else body.replica_id, body.replica_state.replica_epoch
 
@@ -216,7 +212,7 @@ def _optional_epoch(epoch: int) -> int | None:
     return None if epoch < 0 else epoch
 
 
-def _partition_data(version: int, index: int, data: FetchPartitionData) -> Any:
+def _partition_data(version: int, index: int, data: FetchPartitionData) -> PartitionData:
     """Old clients do not know the storage error, and ask somebody else at NOT_LEADER_OR_FOLLOWER."""
     error = data.error
     if error is Errors.KAFKA_STORAGE_ERROR and version <= LAST_VERSION_WITHOUT_STORAGE_ERROR:
@@ -249,12 +245,12 @@ def _bytes_of(records: FileRecords | MemoryRecords) -> BytesLike:
     return records.buffer if isinstance(records, MemoryRecords) else records.read(0, records.size_in_bytes)
 
 
-def _by_topic(answers: dict[TopicIdPartition, Any]) -> list[Any]:
+def _by_topic(answers: dict[TopicIdPartition, PartitionData]) -> list[FetchableTopicResponse]:
     """The partitions in their order; those of one topic that follow each other are together.
 
     Kafka: `FetchResponse.toMessage`.
     """
-    topics: list[Any] = []
+    topics: list[FetchableTopicResponse] = []
     for key, answer in answers.items():
         last = topics[-1] if topics else None
         if last is None or not _is_of(last, key):
@@ -264,7 +260,6 @@ def _by_topic(answers: dict[TopicIdPartition, Any]) -> list[Any]:
     return topics
 
 
-def _is_of(topic: Any, key: TopicIdPartition) -> bool:
+def _is_of(topic: FetchableTopicResponse, key: TopicIdPartition) -> bool:
     """Whether the partition belongs to the topic, by the id if there is one."""
-    same: bool = topic.topic_id == key.topic_id if topic.topic_id != ZERO_UUID else topic.topic == key.topic
-    return same
+    return topic.topic_id == key.topic_id if topic.topic_id != ZERO_UUID else topic.topic == key.topic

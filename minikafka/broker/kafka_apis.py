@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, Authorizer, ResourceType
@@ -25,10 +25,20 @@ from minikafka.common.scala_hash_map import (
     in_order_of_groups,
 )
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.messages.message_codec import Message
+from minikafka.messages.apis import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
-from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -41,12 +51,6 @@ from minikafka.server.replica_manager import ReplicaManager
 logger = logging.getLogger(__name__)
 
 _SOFTWARE_NAME_VERSION = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-
-ApiVersionsResponse = response_class(ApiKeys.API_VERSIONS)
-ListOffsetsResponse = response_class(ApiKeys.LIST_OFFSETS)
-DeleteRecordsResponse = response_class(ApiKeys.DELETE_RECORDS)
-OffsetForLeaderEpochResponse = response_class(ApiKeys.OFFSET_FOR_LEADER_EPOCH)
-InitProducerIdResponse = response_class(ApiKeys.INIT_PRODUCER_ID)
 
 _Handler: TypeAlias = Callable[[Request], None]
 _Deleted: TypeAlias = dict[TopicPartition, DeleteRecordsPartitionResult]
@@ -158,7 +162,7 @@ class KafkaApis:
         Simpler than Kafka: there are no features, of which Kafka tells here, too.
         Kafka: `KafkaApis.handleApiVersionsRequest`.
         """
-        body, header = request.body, request.header
+        body, header = request.body_of(ApiVersionsRequest), request.header
         if not header.is_api_version_supported:
             self._request_channel.send_error_response(request, Errors.UNSUPPORTED_VERSION)
             return
@@ -166,7 +170,7 @@ class KafkaApis:
         if header.api_version >= 3 and not all(_SOFTWARE_NAME_VERSION.fullmatch(text) for text in software):
             self._request_channel.send_error_response(request, Errors.INVALID_REQUEST)
             return
-        response: Message = ApiVersionsResponse()
+        response = ApiVersionsResponse()
         for api_key in self.served:
             lowest, highest = api_key.stable_versions
             if api_key is ApiKeys.PRODUCE:
@@ -180,7 +184,7 @@ class KafkaApis:
 
     def handle_list_offset_request(self, request: Request) -> None:
         """Find offsets by timestamps. Kafka: `KafkaApis.handleListOffsetRequest`."""
-        body = request.body
+        body = request.body_of(ListOffsetsRequest)
         allowed = self._auth_helper.filter_by_authorized(
             request, AclOperation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in body.topics)
         )
@@ -208,7 +212,7 @@ class KafkaApis:
 
         Kafka: `KafkaApis.handleOffsetForLeaderEpochRequest`.
         """
-        topics = request.body.topics
+        topics = request.body_of(OffsetForLeaderEpochRequest).topics
         allowed = {topic.topic for topic in topics}
         if not self._auth_helper.authorize(request, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER):
             allowed = self._auth_helper.filter_by_authorized(
@@ -219,7 +223,7 @@ class KafkaApis:
         )
         make_topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
         make_partition = make_topic.EpochEndOffset
-        response: Message = OffsetForLeaderEpochResponse()
+        response = OffsetForLeaderEpochResponse()
         for result in results:
             partitions = [
                 make_partition(
@@ -244,7 +248,7 @@ class KafkaApis:
 
         Kafka: `KafkaApis.handleDeleteRecordsRequest`.
         """
-        body = request.body
+        body = request.body_of(DeleteRecordsRequest)
         unauthorized: _Deleted = {}
         non_existing: _Deleted = {}
         offsets: dict[TopicPartition, int] = {}
@@ -282,7 +286,7 @@ class KafkaApis:
 
         Kafka: `KafkaApis.handleInitProducerIdRequest`, `TransactionCoordinator.handleInitProducerId`.
         """
-        body = request.body
+        body = request.body_of(InitProducerIdRequest)
         transactional_id = body.transactional_id
         if transactional_id is not None:
             if not self._auth_helper.authorize(
@@ -318,7 +322,7 @@ class KafkaApis:
         self._request_channel.send_response(request, self._controller_apis.delete_topics(request))
 
 
-def _offsets_question(topic: Any) -> ListOffsetsTopic:
+def _offsets_question(topic: ListOffsetsRequest.ListOffsetsTopic) -> ListOffsetsTopic:
     questions = [
         ListOffsetsPartition(asked.partition_index, asked.timestamp, asked.current_leader_epoch)
         for asked in topic.partitions
@@ -326,7 +330,7 @@ def _offsets_question(topic: Any) -> ListOffsetsTopic:
     return ListOffsetsTopic(topic.name, questions)
 
 
-def _duplicate_partitions(topics: list[Any]) -> set[TopicPartition]:
+def _duplicate_partitions(topics: list[ListOffsetsRequest.ListOffsetsTopic]) -> set[TopicPartition]:
     """The partitions that are named more than once. Kafka: `ListOffsetsRequest.duplicatePartitions`."""
     seen: set[TopicPartition] = set()
     twice: set[TopicPartition] = set()
@@ -337,7 +341,7 @@ def _duplicate_partitions(topics: list[Any]) -> set[TopicPartition]:
     return twice
 
 
-def _list_offsets_topic(topic: ListOffsetsTopicResponse) -> Any:
+def _list_offsets_topic(topic: ListOffsetsTopicResponse) -> ListOffsetsResponse.ListOffsetsTopicResponse:
     make_topic = ListOffsetsResponse.ListOffsetsTopicResponse
     partitions = [
         make_topic.ListOffsetsPartitionResponse(
@@ -352,7 +356,9 @@ def _list_offsets_topic(topic: ListOffsetsTopicResponse) -> Any:
     return make_topic(name=topic.name, partitions=partitions)
 
 
-def _unauthorized_offsets(topic: Any) -> Any:
+def _unauthorized_offsets(
+    topic: ListOffsetsRequest.ListOffsetsTopic,
+) -> ListOffsetsResponse.ListOffsetsTopicResponse:
     make_topic = ListOffsetsResponse.ListOffsetsTopicResponse
     partitions = [
         make_topic.ListOffsetsPartitionResponse(
@@ -363,7 +369,7 @@ def _unauthorized_offsets(topic: Any) -> Any:
     return make_topic(name=topic.name, partitions=partitions)
 
 
-def _epochs_question(topic: Any) -> OffsetForLeaderTopic:
+def _epochs_question(topic: OffsetForLeaderEpochRequest.OffsetForLeaderTopic) -> OffsetForLeaderTopic:
     questions = [
         OffsetForLeaderPartition(asked.partition, asked.current_leader_epoch, asked.leader_epoch)
         for asked in topic.partitions
@@ -373,7 +379,7 @@ def _epochs_question(topic: Any) -> OffsetForLeaderTopic:
 
 def _delete_records_response(
     merged: Mapping[TopicPartition, DeleteRecordsPartitionResult], *, immutable: bool
-) -> Message:
+) -> DeleteRecordsResponse:
     """The response, with topics and partitions in the order of Kafka's maps, which are `immutable` or not."""
     make_topic = DeleteRecordsResponse.DeleteRecordsTopicResult
     make_partition = make_topic.DeleteRecordsPartitionResult
@@ -381,7 +387,7 @@ def _delete_records_response(
     for topic_partition in merged:
         by_topic.setdefault(topic_partition.topic, []).append(topic_partition)
     in_order = in_order_of_an_immutable_map if immutable else in_order_of_a_map_grown
-    response: Message = DeleteRecordsResponse()
+    response = DeleteRecordsResponse()
     for name in in_order_of_groups(list(by_topic)):
         partitions = [
             make_partition(

@@ -1,7 +1,6 @@
 """What a broker tells clients about topics and brokers."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -11,10 +10,8 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, InvalidTopicException, NullPointerException
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_map
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.messages.message_codec import Message
+from minikafka.messages.apis import MetadataRequest, MetadataResponse
 from minikafka.metadata.metadata_cache import MetadataCache, TopicMetadata
-from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.server.broker_config import BrokerConfig
@@ -23,7 +20,6 @@ FIRST_VERSION_WITH_NULL_NAMES = 12
 FIRST_VERSION_WITH_TOPIC_IDS = 10
 NO_CONTROLLER_ID = -1
 
-MetadataResponse = response_class(ApiKeys.METADATA)
 MetadataResponseTopic = MetadataResponse.MetadataResponseTopic
 MetadataResponsePartition = MetadataResponseTopic.MetadataResponsePartition
 
@@ -57,14 +53,15 @@ class MetadataHandler:
         Topics that do not exist are made if the request and the broker's settings allow it. Raises
         InvalidRequestException. Kafka: `KafkaApis.handleTopicMetadataRequest`.
         """
-        body, version = request.body, request.header.api_version
+        body, version = request.body_of(MetadataRequest), request.header.api_version
+        asked = body.topics or []
         all_topics = body.topics is None or (not body.topics and version == 0)
         # 1. Which topics are meant, by id or by name?
         if not all_topics:
-            _check_names(body.topics, version)
-        topic_ids = [] if all_topics or version < FIRST_VERSION_WITH_TOPIC_IDS else _different_ids(body.topics)
+            _check_names(asked, version)
+        topic_ids = [] if all_topics or version < FIRST_VERSION_WITH_TOPIC_IDS else _different_ids(asked)
         unknown_ids = [id for id in topic_ids if self._metadata_cache.get_topic_name(id) is None]
-        topics = self._meant(body, topic_ids, all_topics=all_topics)
+        topics = self._meant(asked, topic_ids, all_topics=all_topics)
         # 2. Which of them may be described? The existence of the others is not told.
         describable = self._auth_helper.filter_by_authorized(request, AclOperation.DESCRIBE, ResourceType.TOPIC, topics)
         authorized = [name for name in topics if name in describable]
@@ -77,7 +74,7 @@ class MetadataHandler:
             authorized = [name for name in authorized if name not in uncreatable]
         found = self._topic_metadata(request, authorized, create=may_create and not all_topics, all_topics=all_topics)
         # 4. What may be done to the cluster and the topics, if that was asked.
-        response: Message = MetadataResponse()
+        response = MetadataResponse()
         if 8 <= version <= 10 and body.include_cluster_authorized_operations:
             response.cluster_authorized_operations = (
                 self._auth_helper.authorized_operations(request, ResourceType.CLUSTER)
@@ -86,6 +83,7 @@ class MetadataHandler:
             )
         if version >= 8 and body.include_topic_authorized_operations:
             for topic in found:
+                assert topic.name is not None
                 topic.topic_authorized_operations = self._auth_helper.authorized_operations(
                     request, ResourceType.TOPIC, topic.name
                 )
@@ -108,16 +106,19 @@ class MetadataHandler:
         response.controller_id = nodes[0].id if nodes else NO_CONTROLLER_ID
         self._request_channel.send_response(request, response)
 
-    def _meant(self, body: Message, topic_ids: Sequence[str], *, all_topics: bool) -> list[str]:
+    def _meant(
+        self, asked: Sequence[MetadataRequest.MetadataRequestTopic], topic_ids: Sequence[str], *, all_topics: bool
+    ) -> list[str]:
         """The names of the topics, in the order of Kafka's set (up to four: as asked)."""
         if all_topics:
             return in_order_of_a_map_grown(sorted(self._metadata_cache.get_all_topics()))
         if topic_ids:
             names = [self._metadata_cache.get_topic_name(id) for id in topic_ids]
             return in_order_of_an_immutable_map([name for name in names if name is not None])
-        if any(topic.name is None for topic in body.topics):
+        named = [topic.name for topic in asked if topic.name is not None]
+        if len(named) < len(asked):
             raise NullPointerException("a topic with neither name nor id")
-        return in_order_of_an_immutable_map(list(dict.fromkeys(topic.name for topic in body.topics)))
+        return in_order_of_an_immutable_map(list(dict.fromkeys(named)))
 
     def _uncreatable(self, request: Request, names: Iterable[str]) -> list[str]:
         """Those of `names` that do not exist and may not be made by whoever asks."""
@@ -127,7 +128,9 @@ class MetadataHandler:
         creatable = self._auth_helper.filter_by_authorized(request, AclOperation.CREATE, ResourceType.TOPIC, missing)
         return [name for name in missing if name not in creatable]
 
-    def _topic_metadata(self, request: Request, names: Sequence[str], *, create: bool, all_topics: bool) -> list[Any]:
+    def _topic_metadata(
+        self, request: Request, names: Sequence[str], *, create: bool, all_topics: bool
+    ) -> list[MetadataResponseTopic]:
         """What is known of the topics; behind them those that do not exist, which are made if `create`.
 
         Kafka: `KafkaApis.getTopicMetadata`.
@@ -153,7 +156,7 @@ class MetadataHandler:
         ]
 
 
-def _check_names(topics: Sequence[Any], version: int) -> None:
+def _check_names(topics: Sequence[MetadataRequest.MetadataRequestTopic], version: int) -> None:
     for topic in topics:
         if topic.name is None and version < FIRST_VERSION_WITH_NULL_NAMES:
             raise InvalidRequestException(f"Topic name can not be null for version {version}")
@@ -161,7 +164,7 @@ def _check_names(topics: Sequence[Any], version: int) -> None:
             raise InvalidRequestException(f"Topic IDs are not supported in requests for version {version}")
 
 
-def _different_ids(topics: Sequence[Any]) -> list[str]:
+def _different_ids(topics: Sequence[MetadataRequest.MetadataRequestTopic]) -> list[str]:
     return [id for id in dict.fromkeys(topic.topic_id for topic in topics) if id != ZERO_UUID]
 
 
@@ -173,13 +176,13 @@ def _why_missing(name: str) -> Errors:
     return Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _failed(error: Errors, name: str | None, topic_id: str = ZERO_UUID) -> Any:
+def _failed(error: Errors, name: str | None, topic_id: str = ZERO_UUID) -> MetadataResponseTopic:
     """Kafka: `KafkaApis.metadataResponseTopic`."""
     is_internal = name is not None and topic_names.is_internal(name)
     return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id, is_internal=is_internal)
 
 
-def _described(topic: TopicMetadata) -> Any:
+def _described(topic: TopicMetadata) -> MetadataResponseTopic:
     partitions = [
         MetadataResponsePartition(
             error_code=partition.error,

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -20,10 +19,8 @@ from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.messages.message_codec import Message
+from minikafka.messages.apis import ProduceRequest, ProduceResponse
 from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.record.codecs.compression import CompressionType
@@ -40,7 +37,6 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_LEADERS = 10
 FIRST_VERSION_WITH_ZSTD = 7
 
-ProduceResponse = response_class(ApiKeys.PRODUCE)
 TopicProduceResponse = ProduceResponse.TopicProduceResponse
 PartitionProduceResponse = TopicProduceResponse.PartitionProduceResponse
 
@@ -73,7 +69,7 @@ class ProduceHandler:
         Without acks (0) there is no answer; if something fails, the connection is closed, so that the producer asks for
         metadata. Raises what the replica manager raises for the request as a whole. Kafka: `handleProduceRequest`.
         """
-        body, version = request.body, request.header.api_version
+        body, version = request.body_of(ProduceRequest), request.header.api_version
         requested = self._requested(body)
         # 1. Transactional batches need a transactional id, and the right to write with it.
         if any(_is_transactional(records) for _, records in requested):
@@ -130,7 +126,7 @@ class ProduceHandler:
             transaction_supported_operation=TransactionSupportedOperation.of_produce_version(version),
         )
 
-    def _requested(self, body: Message) -> list[tuple[TopicIdPartition, MemoryRecords | None]]:
+    def _requested(self, body: ProduceRequest) -> list[tuple[TopicIdPartition, MemoryRecords | None]]:
         """Every partition with its topic's id and name, as far as they are known, and its records."""
         requested = []
         for topic in body.topic_data:
@@ -160,7 +156,7 @@ class ProduceHandler:
         failed = {key: answer.error for key, answer in merged.items() if answer.error is not Errors.NONE}
         for key, error in failed.items():
             logger.debug("%s: %s failed: %s", request, key.topic_partition, error.name)
-        if request.body.acks == 0:
+        if request.body_of(ProduceRequest).acks == 0:
             if failed:
                 self._request_channel.close_connection(request)
             else:
@@ -168,12 +164,12 @@ class ProduceHandler:
             return
         self._request_channel.send_response(request, self._response(request, merged))
 
-    def _response(self, request: Request, merged: Mapping[TopicIdPartition, PartitionResponse]) -> Message:
+    def _response(self, request: Request, merged: Mapping[TopicIdPartition, PartitionResponse]) -> ProduceResponse:
         """The response with these answers, grouped by topic. Kafka: `ProduceResponse.toData`."""
         version = request.header.api_version
-        response: Message = ProduceResponse()
+        response = ProduceResponse()
         leaders: dict[int, Node] = {}
-        topics: dict[tuple[str, str], Any] = {}
+        topics: dict[tuple[str, str], TopicProduceResponse] = {}
         for key, answer in merged.items():
             topic = topics.get((key.topic, key.topic_id))
             if topic is None:
@@ -227,7 +223,7 @@ def _is_transactional(records: MemoryRecords | None) -> bool:
     return first is not None and first.is_transactional
 
 
-def _partition_response(index: int, answer: PartitionResponse) -> Any:
+def _partition_response(index: int, answer: PartitionResponse) -> PartitionProduceResponse:
     part = PartitionProduceResponse(
         index=index,
         error_code=answer.error,

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import field as dataclass_field
 from dataclasses import make_dataclass
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import (
@@ -34,6 +34,7 @@ from minikafka.common.uuid import uuid_to_bytes
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_schema import Field, StructSchema
 from minikafka.messages.message_sink import MessageSink
+from minikafka.messages.message_tables import message_schema
 
 _FIXED = {
     "bool": "?",
@@ -65,12 +66,6 @@ class Message:
     schema: ClassVar[StructSchema]
     unknown_tagged_fields: tuple[tuple[int, bytes], ...]
 
-    if TYPE_CHECKING:  # a type checker does not know the fields, which stand in the tables
-
-        def __init__(self, **fields: Any) -> None: ...
-        def __getattr__(self, name: str) -> Any: ...
-        def __setattr__(self, name: str, value: Any) -> None: ...
-
 
 @made_once
 def message_class(schema: StructSchema) -> Any:
@@ -83,6 +78,21 @@ def message_class(schema: StructSchema) -> Any:
         fields.append((snake_case(field.name), Any, _dataclass_default(field)))
     fields.append((_UNKNOWN, Any, dataclass_field(default=(), repr=False)))
     return make_dataclass(schema.name, fields, bases=(Message,), namespace=namespace, slots=True, kw_only=True)
+
+
+def message_classes(table: str) -> Callable[[str], Any]:
+    """What a module of the messages of a table has for `__getattr__`: it finds a message's class by its name.
+
+    A stub beside the module, made from the same table, tells a type checker their fields.
+    """
+
+    def class_of(name: str) -> Any:
+        try:
+            return message_class(message_schema(table, name).struct)
+        except KeyError:
+            raise AttributeError(f"{table} has no message {name}") from None
+
+    return class_of
 
 
 def read_message(schema: StructSchema, source: MessageBytes, version: int) -> Any:

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.errors import InvalidRequestException
+from minikafka.common.errors import IllegalStateException, InvalidRequestException
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, parse_body
+
+T = TypeVar("T", bound=Message)
 
 ANONYMOUS = "User:ANONYMOUS"
 LOCALHOST = "127.0.0.1"
@@ -50,6 +52,15 @@ class Request:
     client_address: str = LOCALHOST
     is_answered: bool = False
     waits_for: str = ""
+
+    def body_of(self, kind: type[T]) -> T:
+        """The body, which is of that kind. Kafka: `RequestChannel.Request.body`, with the type in brackets.
+
+        Raises IllegalStateException for another one.
+        """
+        if not isinstance(self.body, kind):
+            raise IllegalStateException(f"{type(self.body).__name__} is no {kind.__name__}")
+        return self.body
 
     @classmethod
     def parse(
