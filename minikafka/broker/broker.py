@@ -11,16 +11,17 @@ from minikafka.broker.controller_apis import TopicController
 from minikafka.broker.kafka_apis import KafkaApis
 from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.bytes_like import BytesLike
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import InvalidRequestException, NullPointerException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.log.manager.log_manager import LogManager
+from minikafka.messages.cluster_metadata import MetadataRecord
 from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
-from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord
 from minikafka.network.request import ANONYMOUS, LOCALHOST, Answer, NoBytes, Request
 from minikafka.network.request_channel import RequestChannel, Ticket
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager
@@ -46,7 +47,7 @@ class ClusterController(TopicController, Protocol):
         self,
         broker_id: int,
         incarnation_id: str,
-        listeners: Iterable[BrokerEndpoint] = (),
+        listeners: Iterable[Endpoint] = (),
         *,
         rack: str | None = None,
         log_dirs: Sequence[str] = (),
@@ -97,7 +98,7 @@ class Broker:
         settings: Mapping[str, object] | None = None,
         find_peer: Callable[[int], Peer | None] = lambda broker_id: None,
         connect: Callable[[BrokerEndPoint, int], BlockingSend] | None = None,
-        listeners: Sequence[BrokerEndpoint] = (),
+        listeners: Sequence[Endpoint] = (),
         incarnation_id: str,
         cluster_id: str = "",
         controller_channel: ControllerChannel | None = None,
@@ -123,7 +124,7 @@ class Broker:
         self.broker_epoch = -1
         """The epoch of the latest registration, −1 before the first. Kafka: `BrokerLifecycleManager.brokerEpoch`."""
         self.is_running = False
-        self.listeners = tuple(listeners) or (BrokerEndpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
+        self.listeners = tuple(listeners) or (Endpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
         self._controller = controller
         self._incarnation_id = incarnation_id
         self._time = time
@@ -256,7 +257,7 @@ class Broker:
                 ticket.answer,
                 arrived_ms=self._time.milliseconds(),
                 principal=principal,
-                listener_name=listener_name or self.listeners[0].name,
+                listener_name=listener_name or self.listeners[0].listener_name,
                 client_address=client_address,
             )
         except InvalidRequestException as error:

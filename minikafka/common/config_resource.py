@@ -14,6 +14,11 @@ class ConfigResourceType(IntEnum):
     CLIENT_METRICS = 16
     GROUP = 32
 
+    @classmethod
+    def for_id(cls, number: int) -> "ConfigResourceType":
+        """The kind with that number, UNKNOWN for one that Kafka 4.3.0 does not know. Kafka: `Type.forId`."""
+        return cls(number) if number in cls._value2member_map_ else cls.UNKNOWN
+
 
 class ConfigResource(NamedTuple):
     """A topic or broker as the owner of settings; the broker named "" stands for all brokers.

@@ -2,11 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 
 from minikafka.common import directory_id
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.node import Node
-from minikafka.metadata.metadata_records import BrokerEndpoint, BrokerRegistrationChangeRecord, RegisterBrokerRecord
+from minikafka.messages.cluster_metadata import BrokerRegistrationChangeRecord, RegisterBrokerRecord
+
+
+class BrokerRegistrationFencingChange(IntEnum):
+    """What a record says of `fenced`. Kafka: `org.apache.kafka.metadata.BrokerRegistrationFencingChange`."""
+
+    UNFENCE = -1
+    NONE = 0
+    FENCE = 1
+
+
+class BrokerRegistrationInControlledShutdownChange(IntEnum):
+    """What a record says of a shutdown; one that has begun is only ended by another registration.
+
+    Kafka: `org.apache.kafka.metadata.BrokerRegistrationInControlledShutdownChange`.
+    """
+
+    NONE = 0
+    IN_CONTROLLED_SHUTDOWN = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +44,7 @@ class BrokerRegistration:
     id: int
     epoch: int
     incarnation_id: str
-    listeners: Mapping[str, BrokerEndpoint]
+    listeners: Mapping[str, Endpoint]
     rack: str | None
     fenced: bool
     in_controlled_shutdown: bool
@@ -42,7 +62,7 @@ class BrokerRegistration:
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            listeners={end_point.name: end_point for end_point in record.end_points},
+            listeners={each.name: Endpoint(each.name, each.host, each.port) for each in record.end_points},
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
@@ -50,11 +70,13 @@ class BrokerRegistration:
         )
 
     def merge(self, record: BrokerRegistrationChangeRecord) -> "BrokerRegistration":
-        """This broker after `record`. Kafka: `BrokerRegistration.cloneWith`."""
+        """This broker after `record`; no directories leave those as they are. Kafka: `BrokerRegistration.cloneWith`."""
+        fencing = BrokerRegistrationFencingChange(record.fenced)
+        shutdown = BrokerRegistrationInControlledShutdownChange(record.in_controlled_shutdown)
         return replace(
             self,
-            fenced=self.fenced if record.fenced is None else record.fenced,
-            in_controlled_shutdown=self.in_controlled_shutdown or record.in_controlled_shutdown,
+            fenced=self.fenced if fencing is fencing.NONE else fencing is fencing.FENCE,
+            in_controlled_shutdown=self.in_controlled_shutdown or shutdown is shutdown.IN_CONTROLLED_SHUTDOWN,
             directories=tuple(sorted(record.log_dirs)) or self.directories,
         )
 

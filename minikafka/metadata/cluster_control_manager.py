@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from minikafka.common import directory_id
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import (
     DuplicateBrokerRegistrationException,
     InvalidRegistrationException,
     StaleBrokerEpochException,
 )
+from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.striped_replica_placer import UsableBroker
 
 AddRecordsForShutdown = Callable[[int, bool, list[MetadataRecord]], None]
@@ -34,7 +35,7 @@ class ClusterControlManager:
         self,
         broker_id: int,
         incarnation_id: str,
-        listeners: Iterable[BrokerEndpoint],
+        listeners: Iterable[Endpoint],
         *,
         rack: str | None,
         log_dirs: Sequence[str],
@@ -64,14 +65,17 @@ class ClusterControlManager:
         # 4. Fenced, until it has read the log up to this record.
         kept = None if is_new else existing
         record = RegisterBrokerRecord(
-            broker_id,
-            self._log.next_write_offset if kept is None else kept.epoch,
-            incarnation_id,
-            tuple(listeners),
-            rack,
+            broker_id=broker_id,
+            broker_epoch=self._log.next_write_offset if kept is None else kept.epoch,
+            incarnation_id=incarnation_id,
+            end_points=[
+                RegisterBrokerRecord.BrokerEndpoint(name=each.listener_name, host=each.host, port=each.port)
+                for each in listeners
+            ],
+            rack=rack,
             fenced=kept is None or kept.fenced,
             in_controlled_shutdown=kept is not None and kept.in_controlled_shutdown,
-            log_dirs=tuple(log_dirs),
+            log_dirs=list(log_dirs),
         )
         return [*records, record]
 

@@ -1,13 +1,13 @@
 """What changes about the brokers between two images."""
 
 from minikafka.common.errors import IllegalStateException
-from minikafka.metadata.broker_registration import BrokerRegistration
-from minikafka.metadata.cluster_image import ClusterImage
-from minikafka.metadata.metadata_records import (
+from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
+from minikafka.metadata.broker_registration import BrokerRegistration
+from minikafka.metadata.cluster_image import ClusterImage
 
 
 class ClusterDelta:

@@ -19,8 +19,8 @@ from minikafka.common.errors import (
 from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.log.log_config import CONFIG, LogConfig
 from minikafka.log.manager.broker_settings import log_settings
+from minikafka.messages.cluster_metadata import ClearElrRecord, ConfigRecord, MetadataRecord
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import ClearElrRecord, ConfigRecord, MetadataRecord
 
 MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
 DEFAULT_NODE = ConfigResource(ConfigResourceType.BROKER, "")  # the settings of all brokers
@@ -86,7 +86,9 @@ class ConfigurationControlManager:
             # A broker reads its settings again when there is a record, even if nothing is new.
             if value == current.get(name) and resource.type is not ConfigResourceType.BROKER:
                 continue
-            records.append(ConfigRecord(resource.type, resource.name, name, value))
+            records.append(
+                ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+            )
             if value is None:
                 after.pop(name, None)
             else:
@@ -207,7 +209,7 @@ class ConfigurationControlManager:
         if not self._log.image.features.is_elr_enabled():
             return []
         return [
-            ClearElrRecord(record.resource_name if record.resource_type is ConfigResourceType.TOPIC else "")
+            ClearElrRecord(topic_name=record.resource_name if record.resource_type is ConfigResourceType.TOPIC else "")
             for record in records
             if isinstance(record, ConfigRecord) and record.name == MIN_IN_SYNC_REPLICAS_CONFIG
         ]

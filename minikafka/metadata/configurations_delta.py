@@ -1,8 +1,8 @@
 """What changes about the settings between two images."""
 
-from minikafka.common.config_resource import ConfigResource
+from minikafka.common.config_resource import ConfigResource, ConfigResourceType
+from minikafka.messages.cluster_metadata import ConfigRecord
 from minikafka.metadata.configurations_image import ConfigurationsImage
-from minikafka.metadata.metadata_records import ConfigRecord
 
 
 class ConfigurationsDelta:
@@ -18,7 +18,7 @@ class ConfigurationsDelta:
 
     def replay_config(self, record: ConfigRecord) -> None:
         """A setting has a new value, or none. Kafka: `ConfigurationsDelta.replay(ConfigRecord)`."""
-        resource = ConfigResource(record.resource_type, record.resource_name)
+        resource = ConfigResource(ConfigResourceType.for_id(record.resource_type), record.resource_name)
         self.changes.setdefault(resource, {})[record.name] = record.value
 
     def replay_remove_topic(self, topic_name: str) -> None:

@@ -8,10 +8,17 @@ from typing import NamedTuple
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException, InvalidUpdateVersionException
 from minikafka.common.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.cluster_metadata import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    ProducerIdsRecord,
+)
 from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
@@ -24,13 +31,6 @@ from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicRes
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import (
-    BrokerEndpoint,
-    ConfigRecord,
-    FeatureLevelRecord,
-    MetadataRecord,
-    ProducerIdsRecord,
-)
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.replication_control_manager import ReplicationControlManager
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
@@ -112,8 +112,13 @@ class Controller:
             return []
         least_isr = self._configuration_control.get_statically_configured_min_insync_replicas()
         return [
-            FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, eligible_leader_replicas_version),
-            ConfigRecord(ConfigResourceType.BROKER, "", MIN_IN_SYNC_REPLICAS_CONFIG, str(least_isr)),
+            FeatureLevelRecord(name=ELIGIBLE_LEADER_REPLICAS_VERSION, feature_level=eligible_leader_replicas_version),
+            ConfigRecord(
+                resource_type=ConfigResourceType.BROKER,
+                resource_name="",
+                name=MIN_IN_SYNC_REPLICAS_CONFIG,
+                value=str(least_isr),
+            ),
         ]
 
     @property
@@ -132,7 +137,7 @@ class Controller:
         self,
         broker_id: int,
         incarnation_id: str,
-        listeners: Iterable[BrokerEndpoint] = (),
+        listeners: Iterable[Endpoint] = (),
         *,
         rack: str | None = None,
         log_dirs: Sequence[str] = (),
@@ -331,7 +336,9 @@ class Controller:
             self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
             block = ProducerIdsBlock(broker_id, max(self.image.next_producer_id, 0))
             next_producer_id = block.first_producer_id + block.size
-            self._log.append([ProducerIdsRecord(broker_id, broker_epoch, next_producer_id)])
+            self._log.append(
+                [ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=next_producer_id)]
+            )
             return block
 
     def _registration(self, broker_id: int) -> BrokerRegistration:

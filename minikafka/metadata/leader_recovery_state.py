@@ -11,3 +11,7 @@ class LeaderRecoveryState(IntEnum):
 
     RECOVERED = 0
     RECOVERING = 1
+
+
+NO_CHANGE = -1
+"""In a record: the state stays as it is. Kafka: `LeaderRecoveryState.NO_CHANGE`."""

@@ -2,11 +2,7 @@
 
 from collections.abc import Iterable
 
-from minikafka.metadata.cluster_delta import ClusterDelta
-from minikafka.metadata.configurations_delta import ConfigurationsDelta
-from minikafka.metadata.features_image import FeaturesImage
-from minikafka.metadata.metadata_image import MetadataImage
-from minikafka.metadata.metadata_records import (
+from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -22,6 +18,11 @@ from minikafka.metadata.metadata_records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
+from minikafka.metadata.broker_registration import BrokerRegistrationFencingChange
+from minikafka.metadata.cluster_delta import ClusterDelta
+from minikafka.metadata.configurations_delta import ConfigurationsDelta
+from minikafka.metadata.features_image import FeaturesImage
+from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.topics_delta import TopicsDelta
 
 
@@ -55,17 +56,21 @@ class MetadataDelta:
         Raises IllegalStateException or RuntimeException when it changes something that is not there.
         """
         match record:
-            case FeatureLevelRecord(name, level):
-                self._feature_levels[name] = level
+            case FeatureLevelRecord():
+                self._feature_levels[record.name] = record.feature_level
             case RegisterBrokerRecord():
                 self._get_or_create_cluster_delta().replay_register_broker(record)
             case UnregisterBrokerRecord():
                 self._get_or_create_cluster_delta().replay_unregister_broker(record)
-            case FenceBrokerRecord(broker_id, epoch):
-                change = BrokerRegistrationChangeRecord(broker_id, epoch, fenced=True)
+            case FenceBrokerRecord():
+                change = BrokerRegistrationChangeRecord(
+                    broker_id=record.id, broker_epoch=record.epoch, fenced=BrokerRegistrationFencingChange.FENCE
+                )
                 self._get_or_create_cluster_delta().replay_broker_registration_change(change, "fence")
-            case UnfenceBrokerRecord(broker_id, epoch):
-                change = BrokerRegistrationChangeRecord(broker_id, epoch, fenced=False)
+            case UnfenceBrokerRecord():
+                change = BrokerRegistrationChangeRecord(
+                    broker_id=record.id, broker_epoch=record.epoch, fenced=BrokerRegistrationFencingChange.UNFENCE
+                )
                 self._get_or_create_cluster_delta().replay_broker_registration_change(change, "unfence")
             case BrokerRegistrationChangeRecord():
                 self._get_or_create_cluster_delta().replay_broker_registration_change(record)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from minikafka.messages.cluster_metadata import MetadataRecord
 from minikafka.metadata import metadata_image
 from minikafka.metadata.metadata_delta import MetadataDelta
-from minikafka.metadata.metadata_records import MetadataRecord
 
 
 class MetadataLog:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
+from minikafka.messages.cluster_metadata import PartitionChangeRecord
 from minikafka.metadata.leader_and_isr import NO_LEADER
-from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.metadata.metadata_records import PartitionChangeRecord
+from minikafka.metadata.leader_recovery_state import NO_CHANGE, LeaderRecoveryState
 from minikafka.metadata.partition_registration import PartitionRegistration
 
 
@@ -81,7 +81,7 @@ class PartitionChangeBuilder:
     def build(self) -> PartitionChangeRecord | None:
         """The record of the change; None when there is nothing to change. Kafka: `PartitionChangeBuilder.build`."""
         partition = self.partition
-        nothing = PartitionChangeRecord(self.partition_id, self.topic_id)
+        nothing = PartitionChangeRecord(partition_id=self.partition_id, topic_id=self.topic_id)
         record = nothing
         # 1. Replicas that leave an ISR which is too small become eligible leaders.
         self._maybe_populate_target_elr()
@@ -91,11 +91,11 @@ class PartitionChangeBuilder:
         if record.isr is not None or not self.eligible_leader_replicas_enabled:
             self.target_elr = ()
         if self.target_elr != partition.elr:
-            record = replace(record, eligible_leader_replicas=self.target_elr)
+            record = replace(record, eligible_leader_replicas=list(self.target_elr))
         # 4. The ISR, unless the election has set it; only eligible leaders make an empty one possible.
         may_be_set = bool(self.target_isr) or self.eligible_leader_replicas_enabled
         if record.isr is None and may_be_set and self.target_isr != partition.isr:
-            record = replace(record, isr=self.target_isr)
+            record = replace(record, isr=list(self.target_isr))
         # 5. Remember the leader when there is none any more; forget it when there is one again.
         record = self._maybe_update_last_known_leader(record)
         # 6. Whether the leader has recovered.
@@ -147,8 +147,8 @@ class PartitionChangeBuilder:
         if not unclean:
             return replace(record, leader=leader)
         has_recovered = self.partition.leader_recovery_state is not LeaderRecoveryState.RECOVERING
-        state = LeaderRecoveryState.RECOVERING if has_recovered else None
-        return replace(record, leader=leader, isr=(leader,), leader_recovery_state=state)
+        state = LeaderRecoveryState.RECOVERING if has_recovered else NO_CHANGE
+        return replace(record, leader=leader, isr=[leader], leader_recovery_state=state)
 
     def _maybe_populate_target_elr(self) -> None:
         """Kafka: `PartitionChangeBuilder.maybePopulateTargetElr`."""
@@ -166,7 +166,7 @@ class PartitionChangeBuilder:
         if not self.eligible_leader_replicas_enabled:
             return record
         if record.leader == NO_LEADER and not self.partition.last_known_elr:
-            return replace(record, last_known_elr=(self.partition.leader,))
+            return replace(record, last_known_elr=[self.partition.leader])
         if record.leader >= 0 and self.partition.last_known_elr:
-            return replace(record, last_known_elr=())
+            return replace(record, last_known_elr=[])
         return record

@@ -1,12 +1,15 @@
 """One partition as the metadata log describes it."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from minikafka.common import directory_id
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.messages.cluster_metadata import PartitionChangeRecord, PartitionRecord
 from minikafka.metadata.leader_and_isr import NO_LEADER, NO_LEADER_CHANGE
-from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.metadata.metadata_records import PartitionChangeRecord, PartitionRecord
+from minikafka.metadata.leader_recovery_state import NO_CHANGE, LeaderRecoveryState
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +43,43 @@ class PartitionRegistration:
         Raises IllegalArgumentException when there are directories, but not one for each replica.
         """
         return PartitionRegistration(
-            replicas=record.replicas,
-            directories=_directories_or_migrating(record.directories, record.replicas),
-            isr=record.isr,
+            replicas=tuple(record.replicas),
+            directories=_directories_or_migrating(tuple(record.directories), tuple(record.replicas)),
+            isr=tuple(record.isr),
             leader=record.leader,
-            leader_recovery_state=record.leader_recovery_state,
+            leader_recovery_state=LeaderRecoveryState(record.leader_recovery_state),
             leader_epoch=record.leader_epoch,
             partition_epoch=record.partition_epoch,
-            removing_replicas=record.removing_replicas,
-            adding_replicas=record.adding_replicas,
-            elr=record.eligible_leader_replicas,
-            last_known_elr=record.last_known_elr,
+            removing_replicas=tuple(record.removing_replicas),
+            adding_replicas=tuple(record.adding_replicas),
+            elr=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
         )
 
     def merge(self, record: PartitionChangeRecord) -> "PartitionRegistration":
         """This partition after `record`: one partition epoch later, and one leader epoch if it names a leader.
 
+        It may name the present leader. What it leaves out (None, and −2 for the leader) stays as it is.
+
         Kafka: `PartitionRegistration.merge`.
         """
-        replicas = self.replicas if record.replicas is None else record.replicas
-        directories = self.directories if record.directories is None else record.directories
+        replicas = _or_as_before(record.replicas, self.replicas)
+        recovery = record.leader_recovery_state
         names_leader = record.leader != NO_LEADER_CHANGE
         return PartitionRegistration(
             replicas=replicas,
-            directories=_directories_or_migrating(directories, replicas),
-            isr=self.isr if record.isr is None else record.isr,
+            directories=_directories_or_migrating(_or_as_before(record.directories, self.directories), replicas),
+            isr=_or_as_before(record.isr, self.isr),
             leader=record.leader if names_leader else self.leader,
             leader_recovery_state=(
-                self.leader_recovery_state if record.leader_recovery_state is None else record.leader_recovery_state
+                self.leader_recovery_state if recovery == NO_CHANGE else LeaderRecoveryState(recovery)
             ),
             leader_epoch=self.leader_epoch + names_leader,
             partition_epoch=self.partition_epoch + 1,
-            removing_replicas=(
-                self.removing_replicas if record.removing_replicas is None else record.removing_replicas
-            ),
-            adding_replicas=self.adding_replicas if record.adding_replicas is None else record.adding_replicas,
-            elr=self.elr if record.eligible_leader_replicas is None else record.eligible_leader_replicas,
-            last_known_elr=self.last_known_elr if record.last_known_elr is None else record.last_known_elr,
+            removing_replicas=_or_as_before(record.removing_replicas, self.removing_replicas),
+            adding_replicas=_or_as_before(record.adding_replicas, self.adding_replicas),
+            elr=_or_as_before(record.eligible_leader_replicas, self.elr),
+            last_known_elr=_or_as_before(record.last_known_elr, self.last_known_elr),
         )
 
     def to_record(self, topic_id: str, partition_id: int) -> PartitionRecord:
@@ -84,17 +87,17 @@ class PartitionRegistration:
         return PartitionRecord(
             partition_id=partition_id,
             topic_id=topic_id,
-            replicas=self.replicas,
-            isr=self.isr,
+            replicas=list(self.replicas),
+            isr=list(self.isr),
             leader=self.leader,
             leader_epoch=self.leader_epoch,
             partition_epoch=self.partition_epoch,
             leader_recovery_state=self.leader_recovery_state,
-            removing_replicas=self.removing_replicas,
-            adding_replicas=self.adding_replicas,
-            directories=self.directories,
-            eligible_leader_replicas=self.elr,
-            last_known_elr=self.last_known_elr,
+            removing_replicas=list(self.removing_replicas),
+            adding_replicas=list(self.adding_replicas),
+            directories=list(self.directories),
+            eligible_leader_replicas=list(self.elr) or None,  # what is tagged is only there with contents
+            last_known_elr=list(self.last_known_elr) or None,
         )
 
     def has_leader(self) -> bool:
@@ -117,6 +120,10 @@ class PartitionRegistration:
         if replica not in self.replicas:
             raise IllegalArgumentException(f"Replica {replica} is not assigned to this partition.")
         return self.directories[self.replicas.index(replica)]
+
+
+def _or_as_before(changed: list[T] | None, before: tuple[T, ...]) -> tuple[T, ...]:
+    return before if changed is None else tuple(changed)
 
 
 def _directories_or_migrating(directories: tuple[str, ...], replicas: tuple[int, ...]) -> tuple[str, ...]:

@@ -6,17 +6,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from minikafka.common import directory_id
 from minikafka.common.api_error import NO_ERROR, ApiError
 from minikafka.common.error_codes import Errors
+from minikafka.messages.cluster_metadata import (
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    UnregisterBrokerRecord,
+)
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResult
+from minikafka.metadata.broker_registration import (
+    BrokerRegistrationFencingChange,
+    BrokerRegistrationInControlledShutdownChange,
+)
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import ConfigurationControlManager
 from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE, BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import (
-    BrokerRegistrationChangeRecord,
-    MetadataRecord,
-    UnregisterBrokerRecord,
-)
 from minikafka.metadata.partition_change_builder import Election, PartitionChangeBuilder
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.topics_image import TopicImage
@@ -180,18 +184,35 @@ class ReplicationControlManager:
         Kafka: `ReplicationControlManager.handleBrokerFenced`.
         """
         records = self._generate_leader_and_isr_updates(self._with_broker_in_isr(broker_id), broker_to_remove=broker_id)
-        return [*records, BrokerRegistrationChangeRecord(broker_id, broker_epoch, fenced=True)]
+        return [
+            *records,
+            BrokerRegistrationChangeRecord(
+                broker_id=broker_id, broker_epoch=broker_epoch, fenced=BrokerRegistrationFencingChange.FENCE
+            ),
+        ]
 
     def handle_broker_unfenced(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
         """A broker takes part again, and leads what had no leader without it. Kafka: `handleBrokerUnfenced`."""
         leaderless = [place for place in self._partitions() if not place[2].has_leader()]
         records = self._generate_leader_and_isr_updates(leaderless, broker_to_add=broker_id)
-        return [BrokerRegistrationChangeRecord(broker_id, broker_epoch, fenced=False), *records]
+        return [
+            BrokerRegistrationChangeRecord(
+                broker_id=broker_id, broker_epoch=broker_epoch, fenced=BrokerRegistrationFencingChange.UNFENCE
+            ),
+            *records,
+        ]
 
     def handle_broker_in_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
         """A broker is about to stop, and hands over what it leads. Kafka: `handleBrokerInControlledShutdown`."""
         records = self._generate_leader_and_isr_updates(self._with_broker_in_isr(broker_id), broker_to_remove=broker_id)
-        return [BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True), *records]
+        return [
+            BrokerRegistrationChangeRecord(
+                broker_id=broker_id,
+                broker_epoch=broker_epoch,
+                in_controlled_shutdown=BrokerRegistrationInControlledShutdownChange.IN_CONTROLLED_SHUTDOWN,
+            ),
+            *records,
+        ]
 
     def handle_broker_unregistered(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
         """A broker is taken out of the cluster for good. Kafka: `handleBrokerUnregistered`."""
@@ -199,7 +220,7 @@ class ReplicationControlManager:
             *self._generate_leader_and_isr_updates(self._with_broker_in_isr(broker_id), broker_to_remove=broker_id),
             *self._generate_leader_and_isr_updates(self._with_broker_in_elr(broker_id), broker_to_remove=broker_id),
         ]
-        return [*records, UnregisterBrokerRecord(broker_id, broker_epoch)]
+        return [*records, UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker_epoch)]
 
     def handle_broker_shutdown(self, broker_id: int, is_clean_shutdown: bool, records: list[MetadataRecord]) -> None:
         """A broker has started again: what its incarnation before led is led by others. Kafka: `handleBrokerShutdown`.
@@ -230,8 +251,11 @@ class ReplicationControlManager:
         for directory in new_offline:
             places = [place for place in self._partitions() if directory in place[2].directories]
             records += self._generate_leader_and_isr_updates(places, broker_to_remove=broker_id)
-        online = tuple(directory for directory in directories if directory not in offline_dirs)
-        return [*records, BrokerRegistrationChangeRecord(broker_id, broker_epoch, log_dirs=online)]
+        online = [directory for directory in directories if directory not in offline_dirs]
+        return [
+            *records,
+            BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, log_dirs=online),
+        ]
 
     def _generate_leader_and_isr_updates(
         self,

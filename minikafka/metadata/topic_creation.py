@@ -17,13 +17,13 @@ from minikafka.common.errors import (
     UnknownTopicIdException,
 )
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
 from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
 
@@ -86,7 +86,7 @@ class TopicCreation:
         """
         if self._log.image.topics.get_topic_by_id(topic_id) is None:
             raise UnknownTopicIdException(Errors.UNKNOWN_TOPIC_ID.message)
-        return [RemoveTopicRecord(topic_id)]
+        return [RemoveTopicRecord(topic_id=topic_id)]
 
     def _create_topic(self, topic: CreatableTopic) -> tuple[CreatableTopicResult, list[MetadataRecord]]:
         """Kafka: `ReplicationControlManager.createTopic`, with the checks of `createTopics` before it."""
@@ -124,7 +124,7 @@ class TopicCreation:
             replication_factor=len(partitions[0][1].replicas),
             configs=tuple(self._configuration_control.compute_effective_topic_configs(settings)),
         )
-        return result, [TopicRecord(topic.name, topic_id), *config_records, *partition_records]
+        return result, [TopicRecord(name=topic.name, topic_id=topic_id), *config_records, *partition_records]
 
     def _validate_total_number_of_partitions(self, topics: Iterable[CreatableTopic]) -> None:
         total = 0

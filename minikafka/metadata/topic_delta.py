@@ -2,8 +2,8 @@
 
 from minikafka.common.errors import RuntimeException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.cluster_metadata import PartitionChangeRecord, PartitionRecord
 from minikafka.metadata.local_replica_changes import LocalReplicaChanges, PartitionInfo
-from minikafka.metadata.metadata_records import PartitionChangeRecord, PartitionRecord
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.topics_image import TopicImage
 
@@ -41,7 +41,7 @@ class TopicDelta:
             partition = self._current(partition_id)
             if partition is not None and (partition.elr or partition.last_known_elr):
                 change = PartitionChangeRecord(
-                    partition_id, self.image.id, eligible_leader_replicas=(), last_known_elr=()
+                    partition_id=partition_id, topic_id=self.image.id, eligible_leader_replicas=[], last_known_elr=[]
                 )
                 self.partition_changes[partition_id] = partition.merge(change)
 

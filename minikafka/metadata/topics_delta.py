@@ -6,14 +6,14 @@ from minikafka.common.errors import IllegalStateException, RuntimeException
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_to_bytes
-from minikafka.metadata.local_replica_changes import LocalReplicaChanges, PartitionInfo
-from minikafka.metadata.metadata_records import (
+from minikafka.messages.cluster_metadata import (
     ClearElrRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.local_replica_changes import LocalReplicaChanges, PartitionInfo
 from minikafka.metadata.topic_delta import TopicDelta
 from minikafka.metadata.topics_image import TopicImage, TopicsImage
 

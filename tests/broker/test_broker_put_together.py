@@ -3,11 +3,11 @@
 import pytest
 
 from minikafka.broker.broker import Broker
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
-from minikafka.metadata.metadata_records import BrokerEndpoint
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request import NoBytes
@@ -15,7 +15,7 @@ from minikafka.server.in_process_send import InProcessSend
 from tests.broker.three_brokers import Produce, batch, produced
 
 Metadata = request_class(ApiKeys.METADATA)
-LISTENERS = [BrokerEndpoint("INSIDE", "10.0.0.1", 19092), BrokerEndpoint("OUTSIDE", "kafka.example", 9093)]
+LISTENERS = [Endpoint("INSIDE", "10.0.0.1", 19092), Endpoint("OUTSIDE", "kafka.example", 9093)]
 
 
 class Witness:

@@ -6,11 +6,11 @@ import pytest
 
 from minikafka.broker.cluster import Cluster
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import ApiException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
-from minikafka.metadata.metadata_records import BrokerEndpoint
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.log.batch import Batch
@@ -42,7 +42,7 @@ class KafkaBrokers:
             f"version=1\nnode.id={broker_id}\ncluster.id=minikafka\ndirectory.id={directory_id}\n"
         )
         self._incarnations += 1
-        end_points = [BrokerEndpoint("PLAINTEXT", "localhost", 9092 + broker_id)]
+        end_points = [Endpoint("PLAINTEXT", "localhost", 9092 + broker_id)]
         incarnation = f"{self._incarnations:021}A"
         stopped = CleanShutdownFileHandler(directory).read()  # the epoch that Kafka wrote down when it stopped
         epoch = self.controller.register_broker(

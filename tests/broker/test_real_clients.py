@@ -9,11 +9,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.broker.broker import Broker
 from minikafka.checkpoint.meta_properties import MetaProperties
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.metadata_records import BrokerEndpoint
 from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 
@@ -35,7 +35,7 @@ def served_broker(log_dir, **settings):
     server = SocketServer(SocketServerConfig({"listeners": "PLAINTEXT://127.0.0.1:0"}), clock, handle)
     server.open()
     port = server.endpoints[0].port
-    listeners = [BrokerEndpoint("PLAINTEXT", "127.0.0.1", port)]
+    listeners = [Endpoint("PLAINTEXT", "127.0.0.1", port)]
     ids = {"incarnation_id": random_uuid(), "cluster_id": cluster_id}
     broker = Broker(
         *(0, [log_dir], controller), time=clock, scheduler=scheduler, settings=settings, listeners=listeners, **ids

@@ -19,14 +19,14 @@ class KafkaController:
     """The twin of `minikafka.metadata.controller.Controller`, with the same methods as far as a test needs them.
 
     New topics have three replicas if nothing else is said, which is what Kafka's classes do by themselves.
-    `messages` has each record that was written, `texts` how Kafka prints it. Results are the names of errors, and what
-    they say.
+    `messages` has each record, `written` its bytes. Results are the names of errors, and what they say.
     """
 
     def __init__(self, kafka: KafkaJvm, seed: int, settings: dict[str, str], eligible_leader_replicas_version: int):
         self.kafka = kafka
-        self.texts: list[str] = []
+        self.written: list[bytes] = []
         self.messages: list = []
+        self._serde = kafka.find_class("org.apache.kafka.metadata.MetadataRecordSerde")()
         self._methods: dict[tuple[str, str, int], object] = {}
         java = kafka.find_class
         registry = java("org.apache.kafka.timeline.SnapshotRegistry")(
@@ -121,7 +121,7 @@ class KafkaController:
         features.add(elr.setName("eligible.leader.replicas.version").setMaxSupportedVersion(1))
         request.setFeatures(features)
         finalized = self.call(self._features, "finalizedFeatures", _FAR)
-        result = self._cluster.registerBroker(request, len(self.texts), finalized, True)
+        result = self._cluster.registerBroker(request, len(self.written), finalized, True)
         self._replay(result.records())
         return result.response().epoch()
 
@@ -138,7 +138,7 @@ class KafkaController:
         reply = self._heartbeat(broker_id, broker_epoch, want_shut_down=True)
         manager = self.call(self._cluster, "heartbeatManager")
         if reply.inControlledShutdown():
-            self.call(manager, "maybeUpdateControlledShutdownOffset", broker_id, len(self.texts))
+            self.call(manager, "maybeUpdateControlledShutdownOffset", broker_id, len(self.written))
         return reply.shouldShutDown()
 
     def handle_directories_offline(self, broker_id: int, broker_epoch: int, offline_dirs: list[str]) -> None:
@@ -255,14 +255,22 @@ class KafkaController:
 
     # What Java wants
 
+    def _bytes_of(self, record) -> bytes:
+        """Kafka: `MetadataRecordSerde.write`."""
+        java = self.kafka.find_class
+        serde, cache = self._serde, java("org.apache.kafka.common.protocol.ObjectSerializationCache")()
+        buffer = java("java.nio.ByteBuffer").allocate(serde.recordSize(record, cache))
+        serde.write(record, cache, java("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer))
+        return bytes(buffer.array())
+
     def _replay(self, records) -> None:
         for record in self._list(records):
             message = record.message()
             kind = message.getClass().getSimpleName()
-            self.texts.append(message.toString())
+            self.written.append(self._bytes_of(record))
             self.messages.append(message)
             if kind == "RegisterBrokerRecord":
-                self._cluster.replay(message, len(self.texts) - 1)
+                self._cluster.replay(message, len(self.written) - 1)
             elif kind in ("BrokerRegistrationChangeRecord", "UnregisterBrokerRecord"):
                 self._cluster.replay(message)
             elif kind == "FeatureLevelRecord":

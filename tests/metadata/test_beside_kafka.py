@@ -10,6 +10,8 @@ import pytest
 from minikafka.common.config_resource import ConfigResource
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.cluster_metadata import PartitionChangeRecord, RegisterBrokerRecord
+from minikafka.messages.framed_message import read_framed
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
@@ -19,20 +21,7 @@ from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
-from minikafka.metadata.metadata_records import (
-    BrokerEndpoint,
-    BrokerRegistrationChangeRecord,
-    ClearElrRecord,
-    ConfigRecord,
-    FeatureLevelRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
-    UnregisterBrokerRecord,
-)
+from minikafka.metadata.metadata_version import record_version
 from minikafka.metadata.partition_change_builder import Election
 from tests.metadata.kafka_controller import KafkaController
 
@@ -49,8 +38,7 @@ class TwoControllers:
         settings = SETTINGS | ({"unclean.leader.election.enable": "true"} if seed % 5 == 4 else {})
         self.ours = Controller(settings, seed=seed, eligible_leader_replicas_version=level)
         self.theirs = KafkaController(kafka, seed, settings, level)
-        first = [printed(record) for record in self.ours.records_after(-1)]
-        assert first == self.theirs.texts
+        assert of_ours(self.ours.records_after(-1)) == of_theirs(self.theirs.written)
         self._incarnations = itertools.count(1)
         self.counts: dict[str, int] = {}
         for id in range(BROKERS):
@@ -80,15 +68,15 @@ class TwoControllers:
 
     def compare(self, operation) -> None:
         """Does an operation, which may find that it makes no sense now."""
-        before = len(self.theirs.texts)
+        before = len(self.theirs.written)
         told = operation()
         if told is None:
             return
         ours, theirs = told
         note = f"{operation.__name__} {ours} {theirs}"
         assert ours == theirs, note
-        written = [printed(record) for record in self.ours.records_after(before - 1)]
-        assert in_any_order(written) == in_any_order(map(without_features, self.theirs.texts[before:])), note
+        written = of_ours(self.ours.records_after(before - 1))
+        assert in_any_order(written) == in_any_order(of_theirs(self.theirs.written[before:])), note
         self.counts[operation.__name__] = self.counts.get(operation.__name__, 0) + 1
 
     # Brokers
@@ -266,71 +254,25 @@ def an_id(letter: str, number: int) -> str:
     return uuid_from_bytes(letter.encode() * 12 + number.to_bytes(4, "big"))
 
 
-def printed(record) -> str:
-    """The record as Kafka prints it, without features and what else minikafka leaves out."""
-    match record:
-        case FeatureLevelRecord():
-            fields = f"name='{record.name}', featureLevel={record.feature_level}"
-        case RegisterBrokerRecord():
-            fields = f"brokerId={record.broker_id}, incarnationId={record.incarnation_id}, "
-            fields += f"brokerEpoch={record.broker_epoch}, fenced={java(record.fenced)}, "
-            fields += f"inControlledShutdown={java(record.in_controlled_shutdown)}, logDirs={java(record.log_dirs)}"
-        case BrokerRegistrationChangeRecord():
-            fenced = {None: 0, True: 1, False: -1}[record.fenced]
-            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}, fenced={fenced}, "
-            fields += f"inControlledShutdown={int(record.in_controlled_shutdown)}, logDirs={java(record.log_dirs)}, "
-            fields += "cordonedLogDirs=null"
-        case UnregisterBrokerRecord():
-            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}"
-        case TopicRecord():
-            fields = f"name='{record.name}', topicId={record.topic_id}"
-        case RemoveTopicRecord():
-            fields = f"topicId={record.topic_id}"
-        case ClearElrRecord():
-            fields = f"topicName='{record.topic_name}'"
-        case ConfigRecord():
-            value = "null" if record.value is None else f"'{record.value}'"
-            fields = f"resourceType={int(record.resource_type)}, resourceName='{record.resource_name}', "
-            fields += f"name='{record.name}', value={value}"
-        case PartitionRecord():
-            fields = f"partitionId={record.partition_id}, topicId={record.topic_id}, replicas={java(record.replicas)}, "
-            fields += f"isr={java(record.isr)}, removingReplicas=[], addingReplicas=[], leader={record.leader}, "
-            fields += f"leaderRecoveryState={int(record.leader_recovery_state)}, leaderEpoch={record.leader_epoch}, "
-            fields += f"partitionEpoch={record.partition_epoch}, directories={java(record.directories)}, "
-            fields += "eligibleLeaderReplicas=null, lastKnownElr=null"
-        case PartitionChangeRecord():
-            state = -1 if record.leader_recovery_state is None else int(record.leader_recovery_state)
-            fields = f"partitionId={record.partition_id}, topicId={record.topic_id}, isr={java(record.isr)}, "
-            fields += f"leader={record.leader}, replicas=null, removingReplicas=null, addingReplicas=null, "
-            fields += f"leaderRecoveryState={state}, directories=null, "
-            fields += f"eligibleLeaderReplicas={java(record.eligible_leader_replicas)}, "
-            fields += f"lastKnownElr={java(record.last_known_elr)}"
-        case ProducerIdsRecord():
-            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}, "
-            fields += f"nextProducerId={record.next_producer_id}"
-    return f"{type(record).__name__}({fields})"
+def of_ours(records) -> list[tuple]:
+    return [(record_version(record), record) for record in records]
 
 
-def java(value) -> str:
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(str, value)) + "]"
-    return {None: "null", True: "true", False: "false"}[value]
+def of_theirs(written) -> list[tuple]:
+    """The records with their versions, without what minikafka's controller leaves out."""
+    read = []
+    for data in written:
+        _, version, record = read_framed("cluster-metadata", bytes(data))
+        if isinstance(record, RegisterBrokerRecord):
+            record = replace(record, features=[], rack=None, end_points=[])
+        read.append((version, record))
+    return read
 
 
-def without_features(text: str) -> str:
-    if not text.startswith("RegisterBrokerRecord"):
-        return text
-    fields = (
-        text.replace("isMigratingZkBroker=false, ", "").replace("rack='', ", "").replace(", cordonedLogDirs=null", "")
-    )
-    start, end = fields.index("endPoints="), fields.index("fenced=")
-    return fields[:start] + fields[end:]
-
-
-def in_any_order(texts) -> list[str]:
+def in_any_order(records) -> list[tuple]:
     """The records, with each run of PartitionChangeRecords sorted: Kafka writes them in the order of its hash maps."""
-    runs = itertools.groupby(texts, lambda text: text.startswith("PartitionChangeRecord"))
-    return [text for is_run, run in runs for text in (sorted(run) if is_run else run)]
+    runs = itertools.groupby(records, lambda each: isinstance(each[1], PartitionChangeRecord))
+    return [each for is_run, run in runs for each in (sorted(run, key=repr) if is_run else run)]
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["isr", "elr"])
@@ -454,7 +396,9 @@ def test_caches_agree(kafka, pairs):
     name = kafka.find_class("org.apache.kafka.common.network.ListenerName").normalised("PLAINTEXT")
     for two in pairs:
         with_listeners = [
-            replace(record, end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9092),))
+            replace(
+                record, end_points=[RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host="localhost", port=9092)]
+            )
             if isinstance(record, RegisterBrokerRecord) and record.broker_id < 4
             else record
             for record in two.ours.records_after(-1)
@@ -525,6 +469,10 @@ def with_listener(kafka):
 
 def places(partitions) -> set[str]:
     return {partition.toString() for partition in partitions}
+
+
+def java(numbers) -> str:
+    return "[" + ", ".join(map(str, numbers)) + "]"
 
 
 def registered(partition) -> str:

@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     StaleBrokerEpochException,
 )
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.cluster_metadata import ConfigRecord, FeatureLevelRecord, PartitionRecord, TopicRecord
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigSource
 from minikafka.metadata.controller import Controller
@@ -22,7 +23,6 @@ from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
-from minikafka.metadata.metadata_records import ConfigRecord, FeatureLevelRecord, PartitionRecord, TopicRecord
 from minikafka.metadata.partition_change_builder import Election
 
 TOPIC = "B" * 21 + "A"
@@ -92,9 +92,11 @@ def test_a_new_cluster_writes_down_its_least_isr_only_with_eligible_leader_repli
     settings = {"min.insync.replicas": "2"}
     assert Controller(settings, eligible_leader_replicas_version=0).image == EMPTY
     (level, least_isr) = Controller(settings).records_after(-1)
-    assert level == FeatureLevelRecord("eligible.leader.replicas.version", 1)
-    assert least_isr == ConfigRecord(ConfigResourceType.BROKER, "", "min.insync.replicas", "2")
-    off = MetadataDelta(Controller().image).replay_all([FeatureLevelRecord(level.name, 0)]).apply()
+    assert level == FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=1)
+    assert least_isr == ConfigRecord(
+        resource_type=ConfigResourceType.BROKER, resource_name="", name="min.insync.replicas", value="2"
+    )
+    off = MetadataDelta(Controller().image).replay_all([FeatureLevelRecord(name=level.name, feature_level=0)]).apply()
     assert off.features.is_empty() and not off.features.is_elr_enabled()
 
 
@@ -435,7 +437,9 @@ def test_records_of_a_topic_come_in_kafka_s_order():
     controller = with_topic((1, 0), {"retention.ms": "5"})
     topic, config, place = controller.records_after(-1)[-3:]
     assert isinstance(topic, TopicRecord) and isinstance(place, PartitionRecord)
-    assert config == ConfigRecord(ConfigResourceType.TOPIC, "t", "retention.ms", "5")
+    assert config == ConfigRecord(
+        resource_type=ConfigResourceType.TOPIC, resource_name="t", name="retention.ms", value="5"
+    )
     assert (place.leader, place.leader_epoch, place.partition_epoch) == (1, 0, 0)
 
 

@@ -13,11 +13,7 @@ from minikafka.common.uuid import ZERO_UUID, random_uuid
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.manager.log_manager import LogManager
-from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
-from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.metadata.metadata_delta import MetadataDelta
-from minikafka.metadata.metadata_records import (
-    BrokerEndpoint,
+from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
     PartitionChangeRecord,
@@ -26,6 +22,10 @@ from minikafka.metadata.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.broker_registration import BrokerRegistrationFencingChange
+from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
+from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
@@ -126,8 +126,15 @@ class OneBroker:
 
     @staticmethod
     def registration(broker):
-        endpoints = (BrokerEndpoint("PLAINTEXT", f"host{broker}", 9092),)
-        return RegisterBrokerRecord(broker, 100 + broker, random_uuid(), endpoints, f"rack{broker}", fenced=False)
+        endpoints = [RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=f"host{broker}", port=9092)]
+        return RegisterBrokerRecord(
+            broker_id=broker,
+            broker_epoch=100 + broker,
+            incarnation_id=random_uuid(),
+            end_points=endpoints,
+            rack=f"rack{broker}",
+            fenced=False,
+        )
 
     def publish(self, *records):
         """Write these records, and let the broker take all that it has not seen."""
@@ -140,13 +147,26 @@ class OneBroker:
         """Make a topic; each of `partitions` is the list of its replicas, the first of which leads."""
         topic_id = self.topic_ids[topic] = random_uuid()
         self.publish(
-            TopicRecord(topic, topic_id),
+            TopicRecord(name=topic, topic_id=topic_id),
             *(
-                ConfigRecord(ConfigResourceType.TOPIC, topic, name.replace("__", "."), str(value))
+                ConfigRecord(
+                    resource_type=ConfigResourceType.TOPIC,
+                    resource_name=topic,
+                    name=name.replace("__", "."),
+                    value=str(value),
+                )
                 for name, value in config.items()
             ),
             *(
-                PartitionRecord(number, topic_id, tuple(replicas), tuple(replicas), replicas[0])
+                PartitionRecord(
+                    partition_id=number,
+                    topic_id=topic_id,
+                    replicas=list(replicas),
+                    isr=list(replicas),
+                    leader=replicas[0],
+                    leader_epoch=0,
+                    partition_epoch=0,
+                )
                 for number, replicas in enumerate(partitions or [[ME, 1, 2]])
             ),
         )
@@ -154,13 +174,17 @@ class OneBroker:
     def change(self, topic="t", partition=0, **fields):
         """Change a partition, for instance its `isr` or its `leader`."""
         fields.setdefault("leader", NO_LEADER_CHANGE)
-        self.publish(PartitionChangeRecord(partition, self.topic_ids[topic], **fields))
+        self.publish(PartitionChangeRecord(partition_id=partition, topic_id=self.topic_ids[topic], **fields))
 
     def delete(self, topic="t"):
-        self.publish(RemoveTopicRecord(self.topic_ids.pop(topic)))
+        self.publish(RemoveTopicRecord(topic_id=self.topic_ids.pop(topic)))
 
     def fence(self, broker):
-        self.publish(BrokerRegistrationChangeRecord(broker, 100 + broker, fenced=True))
+        self.publish(
+            BrokerRegistrationChangeRecord(
+                broker_id=broker, broker_epoch=100 + broker, fenced=BrokerRegistrationFencingChange.FENCE
+            )
+        )
 
     # What clients send
 

@@ -7,15 +7,16 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException, InconsistentTopicIdException, KafkaStorageException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
-from minikafka.metadata.leader_and_isr import NO_LEADER
-from minikafka.metadata.metadata_delta import MetadataDelta
-from minikafka.metadata.metadata_records import (
+from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.broker_registration import BrokerRegistrationFencingChange
+from minikafka.metadata.leader_and_isr import NO_LEADER
+from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.server.hosted_partition import OfflinePartition, OnlinePartition
 from tests.server.one_broker import OneBroker
 
@@ -89,7 +90,13 @@ def test_a_topic_may_be_made_again_in_the_same_breath(broker):
     broker.create("t", [0])
     broker.produce("t-0")
     old, new = broker.topic_ids["t"], random_uuid()
-    broker.publish(RemoveTopicRecord(old), TopicRecord("t", new), PartitionRecord(0, new, (0,), (0,), 0))
+    broker.publish(
+        RemoveTopicRecord(topic_id=old),
+        TopicRecord(name="t", topic_id=new),
+        PartitionRecord(
+            partition_id=0, topic_id=new, replicas=[0], isr=[0], leader=0, leader_epoch=0, partition_epoch=0
+        ),
+    )
     assert (broker.partition().topic_id, broker.log().log_end_offset) == (new, 0)
 
 
@@ -105,7 +112,12 @@ def test_a_partition_that_moves_away_is_no_longer_here_and_known_to_be_elsewhere
 def test_another_topic_under_the_name_of_a_partition_that_is_here_is_an_error(broker):
     broker.create("t", [0])
     topic_id = random_uuid()
-    records = [TopicRecord("t", topic_id), PartitionRecord(0, topic_id, (0,), (0,), 0)]
+    records = [
+        TopicRecord(name="t", topic_id=topic_id),
+        PartitionRecord(
+            partition_id=0, topic_id=topic_id, replicas=[0], isr=[0], leader=0, leader_epoch=0, partition_epoch=0
+        ),
+    ]
     delta = MetadataDelta(broker.cache.image).replay_all(records)
     with pytest.raises(IllegalStateException, match="exists, but its ID is"):
         broker.replicas.apply_delta(delta.topics_delta, delta.apply())
@@ -194,7 +206,7 @@ def test_the_first_image_loads_the_logs_and_puts_strange_ones_aside(tmp_path):
     one.create("t", [0])
     one.create("u", [0])
     one.stop()
-    one.records.append(RemoveTopicRecord(one.topic_ids["u"]))
+    one.records.append(RemoveTopicRecord(topic_id=one.topic_ids["u"]))
     again = OneBroker(one.log_dirs, one.time, one.records)
     assert again.log("t-0").topic_id == one.topic_ids["t"]
     assert [path.name.split(".")[0] for path in (tmp_path / "a").glob("*-stray")] == ["u-0"]
@@ -207,14 +219,24 @@ def test_the_first_image_loads_the_logs_and_puts_strange_ones_aside(tmp_path):
 def test_settings_of_topics_and_brokers_reach_open_logs(broker):
     broker.create("t", [0], min__insync__replicas=2)
     assert broker.log().config.min_in_sync_replicas == 2
-    broker.publish(ConfigRecord(ConfigResourceType.TOPIC, "t", "min.insync.replicas", "3"))
+    broker.publish(
+        ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name="t", name="min.insync.replicas", value="3")
+    )
     assert broker.log().config.min_in_sync_replicas == 3
-    broker.publish(ConfigRecord(ConfigResourceType.BROKER, "", "log.retention.bytes", "77"))
-    broker.publish(ConfigRecord(ConfigResourceType.BROKER, "1", "log.retention.bytes", "99"))
+    broker.publish(
+        ConfigRecord(resource_type=ConfigResourceType.BROKER, resource_name="", name="log.retention.bytes", value="77")
+    )
+    broker.publish(
+        ConfigRecord(resource_type=ConfigResourceType.BROKER, resource_name="1", name="log.retention.bytes", value="99")
+    )
     assert (broker.log().config.retention_size, broker.log().config.min_in_sync_replicas) == (77, 3)
-    broker.publish(ConfigRecord(ConfigResourceType.BROKER, "0", "log.retention.bytes", "88"))
+    broker.publish(
+        ConfigRecord(resource_type=ConfigResourceType.BROKER, resource_name="0", name="log.retention.bytes", value="88")
+    )
     assert broker.log().config.retention_size == 88
-    broker.publish(ConfigRecord(ConfigResourceType.TOPIC, "t", "min.insync.replicas", None))
+    broker.publish(
+        ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name="t", name="min.insync.replicas", value=None)
+    )
     assert broker.log().config.min_in_sync_replicas == 1
 
 
@@ -300,5 +322,7 @@ def test_a_shutdown_writes_the_high_watermarks_and_answers_nobody(tmp_path):
 def test_a_broker_that_comes_back_is_followed_again(broker):
     broker.create("t", [1, 0])
     broker.fence(1)
-    broker.publish(BrokerRegistrationChangeRecord(1, 101, fenced=False))
+    broker.publish(
+        BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=101, fenced=BrokerRegistrationFencingChange.UNFENCE)
+    )
     assert set(broker.fetchers.states) == {T0}, "a fenced leader is still in the image"

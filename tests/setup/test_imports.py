@@ -20,14 +20,14 @@ CORE = ("common", "record", "checkpoint", "log")
 # its jobs spread over a cluster. No room imports the package itself, whose names lead to any room.
 ALLOWED = {room: set(CORE[: number + 1]) for number, room in enumerate(CORE)}
 ALLOWED["messages"] = {"common", "messages"}
-ALLOWED["tools"] = {*CORE, "messages", "tools"}
 ALLOWED["network"] = {"common", "record", "messages", "network"}
 ALLOWED["metadata"] = {*CORE, "messages", "metadata"}
+ALLOWED["tools"] = {*ALLOWED["metadata"], "tools"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
 ALLOWED["jvm"] = {"common", "jvm"}
-ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "jvm", "spark"}
+ALLOWED["spark"] = {*ALLOWED["tools"], "jvm", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "jvm", "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "tools", "lab"}

@@ -10,8 +10,22 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql.datasource import EqualTo
 
+from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.log.log import Log
+from minikafka.messages.cluster_metadata import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from minikafka.messages.framed_message import write_framed
+from minikafka.metadata.metadata_version import record_version
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import register
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, snapshot_end
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
@@ -248,3 +262,25 @@ def test_in_spark(spark, cluster):
     assert {(row.topic, row.partition): row.settings for row in topics.where("topic = 'orders'").collect()} == {
         ("orders", 0): cluster.settings["orders"]
     }
+
+
+def test_a_topic_that_was_made_again_has_none_of_the_settings_before(tmp_path):
+    ids = ["A" * 21 + "Q", "A" * 21 + "g"]
+    setting = ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name="t", name="retention.ms", value="5")
+
+    def partition(topic_id, elr):
+        return PartitionRecord(
+            partition_id=0, topic_id=topic_id, replicas=[1, 2], isr=[1], leader=1, leader_epoch=0, partition_epoch=0,
+            directories=ids, eligible_leader_replicas=elr,
+        )  # fmt: skip
+
+    records = [
+        TopicRecord(name="t", topic_id=ids[0]), setting, partition(ids[0], None), RemoveTopicRecord(topic_id=ids[0]),
+        TopicRecord(name="t", topic_id=ids[1]), partition(ids[1], [2]), ClearElrRecord(topic_name="t"),
+    ]  # fmt: skip
+    with Log.open(tmp_path / METADATA_DIRECTORY) as log:
+        framed = [write_framed("cluster-metadata", record, record_version(record)) for record in records]
+        batch = MemoryRecords.with_records(CompressionType.NONE, *(SimpleRecord(0, None, each) for each in framed))
+        log.append_as_leader(batch, 0)
+    [row] = rows(tmp_path, table="metadata")
+    assert (row["topicId"], row["settings"], row["partitionEpoch"]) == (ids[1], [], 1)

@@ -10,11 +10,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalStateException, KafkaException
 from minikafka.common.time import Time
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
-from minikafka.network.server.endpoint import Endpoint
 from minikafka.network.server.kafka_channel import InvalidReceiveException, KafkaChannel
 from minikafka.network.server.memory_pool import MemoryPool
 from minikafka.network.server.socket_server_config import SocketServerConfig

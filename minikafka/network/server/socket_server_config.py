@@ -6,7 +6,7 @@ from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import ConfigException, IllegalArgumentException, NumberFormatException
 from minikafka.common.java_numbers import INT_MAX, parse_int
-from minikafka.network.server.endpoint import Endpoint
+from minikafka.network.server.listeners import listener_list_to_end_points
 
 _OF_A_LISTENER = "listener.name.{}.max.connections"
 
@@ -41,7 +41,9 @@ class SocketServerConfig(AbstractConfig):
         settings that contradict each other.
         """
         super().__init__(CONFIG, props)
-        self.endpoints = Endpoint.parse_all(self.get_list("listeners"), self.get_list("listener.security.protocol.map"))
+        self.endpoints = listener_list_to_end_points(
+            self.get_list("listeners"), self.get_list("listener.security.protocol.map")
+        )
         """Kafka: `AbstractKafkaConfig.listeners`."""
         given = self.values["inter.broker.listener.name"]
         self.inter_broker_listener_name = str(given).upper() if given is not None else "PLAINTEXT"

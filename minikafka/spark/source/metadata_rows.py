@@ -25,23 +25,19 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType
 
-from minikafka.common.config_resource import ConfigResource, ConfigResourceType
+from minikafka.common.config_resource import ConfigResource
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.messages.message_codec import Message
-from minikafka.metadata import metadata_image
-from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.metadata.metadata_delta import MetadataDelta
-from minikafka.metadata.metadata_image import MetadataImage
-from minikafka.metadata.metadata_records import (
+from minikafka.messages.cluster_metadata import (
+    ClearElrRecord,
     ConfigRecord,
-    MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import CLUSTER_METADATA
@@ -53,6 +49,7 @@ from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
     NamedMessage,
+    ReplayedImage,
     decided,
     messages_in,
     snapshot_end,
@@ -74,7 +71,8 @@ METADATA_COLUMNS: dict[str, DataType] = {
 """The columns of `metadata` behind topic and partition."""
 
 _PARTITION = TopicPartition(CLUSTER_METADATA, 0)
-_NO_CHANGE = -1
+_OF_TOPICS = (TopicRecord, RemoveTopicRecord, PartitionRecord, PartitionChangeRecord, ClearElrRecord, ConfigRecord)
+"""The records that change topics, or settings."""
 
 
 class MetadataLog(NamedTuple):
@@ -152,23 +150,21 @@ class _Replayed:
     """The state that messages lead to."""
 
     def __init__(self) -> None:
-        self._delta = MetadataDelta(metadata_image.EMPTY)
+        self._image = ReplayedImage(_OF_TOPICS)
         self._file = ""
 
     def read(self, log: MetadataLog) -> Iterator[Damage]:
         """Replay all of `log`; a damage ends it."""
         self._file = log.path
         try:
-            for name, message in decided(self._messages(log)):
-                record = _record_of(name, message)
-                if record is not None:
-                    self._delta.replay(record)
+            for _, message in decided(self._messages(log)):
+                self._image.replay(message)
         except DAMAGE as error:
             yield Damage.of(self._file, 0, error)
 
     def image(self) -> MetadataImage:
         """The state now."""
-        return self._delta.apply()
+        return self._image.image()
 
     def _messages(self, log: MetadataLog) -> Iterator[NamedMessage]:
         if snapshot_end(os.path.basename(log.path)) is not None:
@@ -191,38 +187,6 @@ class _Replayed:
             yield from messages_in(FileRecords(Path(path), opened, 0, size, is_slice=True), first_offset)
         finally:
             opened.close()
-
-
-def _record_of(name: str, message: Message) -> MetadataRecord | None:
-    """The record that changes topics or their settings, None for another one."""
-    said: Any = message
-    match name:
-        case "TopicRecord":
-            return TopicRecord(said.name, said.topic_id)
-        case "RemoveTopicRecord":
-            return RemoveTopicRecord(said.topic_id)
-        case "ConfigRecord" if said.resource_type == ConfigResourceType.TOPIC:
-            return ConfigRecord(ConfigResourceType.TOPIC, said.resource_name, said.name, said.value)
-        case "PartitionRecord":
-            return PartitionRecord(
-                said.partition_id, said.topic_id, tuple(said.replicas), tuple(said.isr), said.leader,
-                said.leader_epoch, said.partition_epoch, LeaderRecoveryState(said.leader_recovery_state),
-                tuple(said.removing_replicas), tuple(said.adding_replicas), tuple(said.directories),
-                _tuple(said.eligible_leader_replicas) or (), _tuple(said.last_known_elr) or (),
-            )  # fmt: skip
-        case "PartitionChangeRecord":
-            recovery = said.leader_recovery_state
-            return PartitionChangeRecord(
-                said.partition_id, said.topic_id, _tuple(said.isr), said.leader, _tuple(said.replicas),
-                _tuple(said.removing_replicas), _tuple(said.adding_replicas),
-                None if recovery == _NO_CHANGE else LeaderRecoveryState(recovery), _tuple(said.directories),
-                _tuple(said.eligible_leader_replicas), _tuple(said.last_known_elr),
-            )  # fmt: skip
-    return None
-
-
-def _tuple(items: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if items is None else tuple(items)
 
 
 def _rows(image: MetadataImage, subscription: Subscription) -> Iterator[dict[str, Any]]:

@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from minikafka.common.errors import CorruptRecordException, KafkaException, MetadataParseException
+from minikafka.messages.cluster_metadata import RemoveTopicRecord
+from minikafka.messages.framed_message import read_framed
 from minikafka.messages.message_codec import Message
+from minikafka.metadata import metadata_image
+from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
-from minikafka.tools.dump_log.framed_message import read_framed
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
 SNAPSHOT_SUFFIX = ".checkpoint"
@@ -44,6 +48,29 @@ def messages_in(records: FileRecords, first_offset: int) -> Iterator[NamedMessag
                     where = f"The record at offset {record.offset} in {records.file}"
                     raise KafkaException(f"{where} cannot be read: {error}") from error
                 yield schema.name, message
+
+
+class ReplayedImage:
+    """The state to which messages of some kinds lead; the others are passed over.
+
+    A delta of Kafka's keeps the settings of a topic that is made and deleted in it, so one ends before each deletion.
+    """
+
+    def __init__(self, kinds: tuple[type[Message], ...]):
+        self._kinds = kinds
+        self._delta = MetadataDelta(metadata_image.EMPTY)
+
+    def replay(self, message: Message) -> None:
+        """Raises RuntimeException and IllegalStateException for one that changes what is not there."""
+        if not isinstance(message, self._kinds):
+            return
+        if isinstance(message, RemoveTopicRecord) and self._delta.configs_delta is not None:
+            self._delta = MetadataDelta(self._delta.apply())
+        self._delta.replay(message)
+
+    def image(self) -> MetadataImage:
+        """The state now."""
+        return self._delta.apply()
 
 
 def decided(messages: Iterable[NamedMessage]) -> Iterator[NamedMessage]:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from minikafka.common.errors import BufferUnderflowException, IllegalArgumentException, NullPointerException
 from minikafka.common.java_utf8 import decode_utf8
+from minikafka.messages.framed_message import read_framed
 from minikafka.record.format.record import Record
-from minikafka.tools.dump_log.framed_message import read_framed
 from minikafka.tools.dump_log.java_json import java_json
 from minikafka.tools.dump_log.message_json import message_json
 from minikafka.tools.dump_log.remote_log_metadata import remote_log_metadata_text

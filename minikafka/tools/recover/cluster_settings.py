@@ -1,6 +1,5 @@
 """The settings of topics and brokers in the metadata log of their cluster."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -8,12 +7,13 @@ from typing import NamedTuple
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
-from minikafka.messages.message_codec import Message
+from minikafka.messages.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
     SNAPSHOT_SUFFIX,
     NamedMessage,
+    ReplayedImage,
     decided,
     messages_in,
     snapshot_end,
@@ -31,14 +31,19 @@ class ClusterSettings(NamedTuple):
 def read_cluster_settings(directory: Path) -> ClusterSettings:
     """What the newest snapshot in a metadata log's directory says, and the records after it.
 
-    Raises OSError, what damaged batches raise, and KafkaException with file and offset for an unreadable record.
-    Kafka: `ConfigurationsDelta`, `TopicsDelta`.
+    Raises OSError, what damaged batches raise, KafkaException with file and offset for an unreadable record, and
+    RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`.
     """
-    image = _Image()
-    for name, message in decided(_messages(directory)):
-        image.replay(name, message)
-    settings = image.settings
-    return ClusterSettings(dict(settings[ConfigResourceType.TOPIC]), dict(settings[ConfigResourceType.BROKER]))
+    replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
+    for _, message in decided(_messages(directory)):
+        replayed.replay(message)
+    found = ClusterSettings({}, {})
+    for resource, settings in replayed.image().configs.resource_data.items():
+        if resource.type is ConfigResourceType.TOPIC:
+            found.topics[resource.name] = dict(settings)
+        elif resource.type is ConfigResourceType.BROKER:
+            found.brokers[resource.name] = dict(settings)
+    return found
 
 
 def topic_settings_beside(partition: Path, topic: str) -> dict[str, str]:
@@ -48,30 +53,6 @@ def topic_settings_beside(partition: Path, topic: str) -> dict[str, str]:
     """
     metadata = partition.parent / METADATA_DIRECTORY
     return read_cluster_settings(metadata).topics.get(topic, {}) if metadata.is_dir() else {}
-
-
-class _Image:
-    """What the records so far have led to."""
-
-    def __init__(self) -> None:
-        self.settings: dict[int, dict[str, dict[str, str]]] = {
-            ConfigResourceType.TOPIC: defaultdict(dict),
-            ConfigResourceType.BROKER: defaultdict(dict),
-        }
-        self._names: dict[str, str] = {}
-
-    def replay(self, name: str, message: Message) -> None:
-        match name:
-            case "TopicRecord":
-                self._names[message.topic_id] = message.name
-            case "RemoveTopicRecord":
-                self.settings[ConfigResourceType.TOPIC].pop(self._names.pop(message.topic_id, ""), None)
-            case "ConfigRecord" if message.resource_type in self.settings:
-                settings = self.settings[message.resource_type][message.resource_name]
-                if message.value is None:
-                    settings.pop(message.name, None)
-                else:
-                    settings[message.name] = message.value
 
 
 def _messages(directory: Path) -> Iterator[NamedMessage]:

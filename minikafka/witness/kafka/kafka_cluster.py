@@ -1,25 +1,25 @@
 """A cluster of Apache Kafka's own classes: KafkaApis, ReplicaManager, Partition, LogManager and followers, no sockets.
 
 Several brokers run in one JVM and in the caller's thread, on a clock that stands still (`KafkaReplicas.scala`). Methods
-are named as those of `minikafka.broker.cluster.Cluster`; metadata records are minikafka's, made Kafka's on the way.
+are named as those of `minikafka.broker.cluster.Cluster`; metadata records come as minikafka's, and Kafka reads their
+bytes.
 """
 
 import base64
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.messages.cluster_metadata import MetadataRecord
+from minikafka.messages.framed_message import write_framed
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.metadata.metadata_records import MetadataRecord, RegisterBrokerRecord
+from minikafka.metadata.metadata_version import record_version
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.scala_objects import new_instance, scala_constructor
-
-_METADATA = "org.apache.kafka.common.metadata"
 
 
 class KafkaCluster:
@@ -145,59 +145,19 @@ class KafkaCluster:
 
     # Java's objects
 
-    def _java_record(self, record: MetadataRecord):
-        kind = type(record).__name__
-        java = self.kafka.find_class(f"{_METADATA}.{kind}")()
-        for field in dataclasses.fields(record):
-            value = getattr(record, field.name)
-            setter = getattr(java, "set" + _camel(field.name))
-            if value is None and field.name in ("value", "rack"):  # their default is not null
-                setter(None)
-            elif value is not None and not (field.name in _TAGGED and not value):
-                setter(self._java_value(record, field.name, value))
-        return java
-
-    def _java_value(self, record: MetadataRecord, name: str, value):
-        uuid = self.kafka.find_class("org.apache.kafka.common.Uuid")
-        if name in ("topic_id", "incarnation_id"):
-            return uuid.fromString(value)
-        if name in ("log_dirs", "directories"):
-            return [uuid.fromString(each) for each in value]
-        if name == "end_points":
-            register = self.kafka.find_class(f"{_METADATA}.{RegisterBrokerRecord.__name__}")
-            collection = register.BrokerEndpointCollection()
-            for point in value:
-                java = register.BrokerEndpoint().setName(point.name).setHost(point.host).setPort(point.port)
-                collection.add(java.setSecurityProtocol(0))
-            return collection
-        if name == "fenced" and not isinstance(record, RegisterBrokerRecord):
-            return 1 if value else -1
-        if name == "in_controlled_shutdown" and not isinstance(record, RegisterBrokerRecord):
-            return int(value)
-        if isinstance(value, tuple):
-            return list(value)
-        return value if isinstance(value, (bool, str)) else int(value)
-
-
-_TAGGED = (
-    "directories",
-    "eligible_leader_replicas",
-    "last_known_elr",
-    "log_dirs",
-    "adding_replicas",
-    "removing_replicas",
-)
-"""Fields that Kafka leaves out when they are empty."""
+    def _java_record(self, record: MetadataRecord) -> Any:
+        """The record as Kafka reads its bytes. Kafka: `MetadataRecordSerde.read`."""
+        data = write_framed("cluster-metadata", record, record_version(record))
+        buffer = self.kafka.find_class("java.nio.ByteBuffer").wrap(data)
+        readable = self.kafka.find_class("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
+        serde = self.kafka.find_class("org.apache.kafka.metadata.MetadataRecordSerde")()
+        return serde.read(readable, len(data)).message()
 
 
 def _kafka_replicas(kafka: KafkaJvm, start_ms: int) -> Any:
     """A new object of the Scala class, which is compiled first if need be."""
     constructor = scala_constructor(kafka, "kafka.server.KafkaReplicas")
     return new_instance(kafka, constructor, kafka.find_class("java.lang.Long").valueOf(str(start_ms)))
-
-
-def _camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _proposal(fields: list) -> AlterPartitionData:

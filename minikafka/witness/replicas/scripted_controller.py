@@ -6,18 +6,7 @@ from dataclasses import dataclass, replace
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.metadata.alter_partition import (
-    AlterPartitionData,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    AlterPartitionResult,
-)
-from minikafka.metadata.configuration_control_manager import MIN_IN_SYNC_REPLICAS_CONFIG
-from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
-from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
-from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.metadata.metadata_records import (
-    BrokerEndpoint,
+from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -29,6 +18,17 @@ from minikafka.metadata.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.alter_partition import (
+    AlterPartitionData,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResult,
+)
+from minikafka.metadata.broker_registration import BrokerRegistrationFencingChange
+from minikafka.metadata.configuration_control_manager import MIN_IN_SYNC_REPLICAS_CONFIG
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
+from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
+from minikafka.metadata.leader_recovery_state import NO_CHANGE, LeaderRecoveryState
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,15 @@ class ScriptedController:
         self._elr_enabled = eligible_leader_replicas_version > 0
         if self._elr_enabled:
             self.records += [
-                FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, eligible_leader_replicas_version),
-                ConfigRecord(ConfigResourceType.BROKER, "", MIN_IN_SYNC_REPLICAS_CONFIG, str(min_insync_replicas)),
+                FeatureLevelRecord(
+                    name=ELIGIBLE_LEADER_REPLICAS_VERSION, feature_level=eligible_leader_replicas_version
+                ),
+                ConfigRecord(
+                    resource_type=ConfigResourceType.BROKER,
+                    resource_name="",
+                    name=MIN_IN_SYNC_REPLICAS_CONFIG,
+                    value=str(min_insync_replicas),
+                ),
             ]
         self.broker_epochs: dict[int, int] = {}
         self.partitions: dict[tuple[str, int], ScriptedPartition] = {}
@@ -78,20 +85,24 @@ class ScriptedController:
         self.broker_epochs[broker_id] = epoch
         self.records.append(
             RegisterBrokerRecord(
-                broker_id,
-                epoch,
+                broker_id=broker_id,
+                broker_epoch=epoch,
                 incarnation_id=fixed_id(f"incarnation-{epoch}", broker_id),
-                end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9100 + broker_id),),
+                end_points=[
+                    RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host="localhost", port=9100 + broker_id)
+                ],
                 fenced=False,
-                log_dirs=tuple(log_dirs) or (directory_id(broker_id),),
+                rack=None,
+                log_dirs=list(log_dirs) or [directory_id(broker_id)],
             )
         )
         return epoch
 
     def fence(self, broker_id: int, fenced: bool) -> None:
         """A broker is shut out, or let in again."""
-        epoch = self.broker_epochs[broker_id]
-        self.records.append(BrokerRegistrationChangeRecord(broker_id, epoch, fenced=fenced))
+        epoch, kinds = self.broker_epochs[broker_id], BrokerRegistrationFencingChange
+        change = kinds.FENCE if fenced else kinds.UNFENCE
+        self.records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=epoch, fenced=change))
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]], settings: Mapping[str, object] | None = None
@@ -99,17 +110,27 @@ class ScriptedController:
         """A topic comes into being; partition p has the replicas `assignment[p]`, the first of which leads."""
         number = sum(isinstance(record, TopicRecord) for record in self.records)
         topic_id = fixed_id(f"topic-{topic}", number)
-        self.records.append(TopicRecord(topic, topic_id))
+        self.records.append(TopicRecord(name=topic, topic_id=topic_id))
         self.change_settings(topic, settings or {})
         for partition, replicas in enumerate(assignment):
             state = ScriptedPartition(topic_id, partition, tuple(replicas), tuple(replicas), replicas[0])
             self.partitions[topic, partition] = state
-            self.records.append(PartitionRecord(partition, topic_id, state.replicas, state.isr, state.leader))
+            self.records.append(
+                PartitionRecord(
+                    partition_id=partition,
+                    topic_id=topic_id,
+                    replicas=list(state.replicas),
+                    isr=list(state.isr),
+                    leader=state.leader,
+                    leader_epoch=0,
+                    partition_epoch=0,
+                )
+            )
 
     def delete_topic(self, topic: str) -> None:
         """A topic is deleted."""
         gone = [key for key in self.partitions if key[0] == topic]
-        self.records.append(RemoveTopicRecord(self.partitions[gone[0]].topic_id))
+        self.records.append(RemoveTopicRecord(topic_id=self.partitions[gone[0]].topic_id))
         for key in gone:
             del self.partitions[key]
 
@@ -117,13 +138,15 @@ class ScriptedController:
         """Settings of a topic change; None removes one."""
         for name, value in settings.items():
             text = None if value is None else str(value)
-            self.records.append(ConfigRecord(ConfigResourceType.TOPIC, topic, name, text))
+            self.records.append(
+                ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name=topic, name=name, value=text)
+            )
         if self._elr_enabled and MIN_IN_SYNC_REPLICAS_CONFIG in settings:
             self._clear_elr(topic)
 
     def _clear_elr(self, topic: str) -> None:
         """The partitions of a topic forget their eligible leader replicas; those that had some are one epoch later."""
-        self.records.append(ClearElrRecord(topic))
+        self.records.append(ClearElrRecord(topic_name=topic))
         for key, state in self.partitions.items():
             if key[0] == topic and (state.elr or state.last_known_elr):
                 later = state.partition_epoch + 1
@@ -145,17 +168,17 @@ class ScriptedController:
         leader replicas.
         """
         state = self.partitions[topic, partition]
-        recovery = LeaderRecoveryState.RECOVERING if recovering else None
+        recovery = LeaderRecoveryState.RECOVERING if recovering else NO_CHANGE
         self.records.append(
             PartitionChangeRecord(
-                partition,
-                state.topic_id,
-                isr=None if isr is None else tuple(isr),
+                partition_id=partition,
+                topic_id=state.topic_id,
+                isr=None if isr is None else list(isr),
                 leader=NO_LEADER_CHANGE if leader is None else leader,
-                replicas=None if replicas is None else tuple(replicas),
+                replicas=None if replicas is None else list(replicas),
                 leader_recovery_state=recovery,
-                eligible_leader_replicas=None if elr is None else tuple(elr),
-                last_known_elr=None if last_known_elr is None else tuple(last_known_elr),
+                eligible_leader_replicas=None if elr is None else list(elr),
+                last_known_elr=None if last_known_elr is None else list(last_known_elr),
             )
         )
         self.partitions[topic, partition] = replace(

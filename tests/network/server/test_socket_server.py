@@ -10,12 +10,13 @@ import time
 
 import pytest
 
+from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import ConfigException, IllegalArgumentException, IllegalStateException, KafkaException
 from minikafka.common.time import ManualTime
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.request import NoBytes
-from minikafka.network.server.endpoint import Endpoint
 from minikafka.network.server.kafka_channel import ChannelMuteState
+from minikafka.network.server.listeners import listener_list_to_end_points
 from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.record.files.file_records import FileRecords
@@ -376,7 +377,7 @@ def test_a_port_that_is_taken_is_told_and_nothing_stays_open():
 
 
 def test_listeners_are_parsed_as_by_kafka():
-    parsed = Endpoint.parse_all(
+    parsed = listener_list_to_end_points(
         ["PLAINTEXT://:9092", "inner://[::1]:0", "X://host-1.a_b:19092"], ["INNER:PLAINTEXT", "X:PLAINTEXT"]
     )
     assert parsed == [Endpoint("PLAINTEXT", "", 9092), Endpoint("INNER", "::1", 0), Endpoint("X", "host-1.a_b", 19092)]
@@ -388,7 +389,7 @@ def test_listeners_are_parsed_as_by_kafka():
         ("SSL://:1", IllegalArgumentException, "minikafka serves PLAINTEXT"),
     ):
         with pytest.raises(kind, match=words):
-            Endpoint.parse_all([text])
+            listener_list_to_end_points([text])
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from typing import Any
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
 from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import read_message
+from minikafka.messages.message_codec import Message, read_message, write_message
 from minikafka.messages.message_schema import MessageSchema
-from minikafka.messages.message_tables import message_schemas
+from minikafka.messages.message_sink import MessageSink
+from minikafka.messages.message_tables import message_schema, message_schemas
 
 _FRAME_VERSION = 1
 
@@ -48,6 +49,18 @@ def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, Any
     if source.remaining > 0:
         raise MetadataParseException(f"Found {source.remaining} byte(s) of garbage after {api_key}")
     return schema, version, message
+
+
+def write_framed(table: str, message: Message, version: int) -> bytes:
+    """The bytes of a message of a table behind its frame. Raises what `write_message` raises.
+
+    Kafka: `AbstractApiMessageSerde.write`.
+    """
+    sink = MessageSink()
+    for number in (_FRAME_VERSION, message_schema(table, message.schema.name).api_key, version):
+        sink.write_unsigned_varint(number)
+    write_message(message, sink, version)
+    return bytes(sink)
 
 
 @cache
