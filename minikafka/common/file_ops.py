@@ -47,6 +47,7 @@ class Overlay(Protocol):
         """How many bytes the file has, or seems to have."""
 
 
+_MADV_POPULATE_WRITE = 23  # which Python does not name
 _observers: dict[int, Observer] = {}  # by thread: a simulated crash stops only its own thread
 _overlays: dict[int, Overlay] = {}  # by thread
 
@@ -187,16 +188,31 @@ def preallocate(fd: int, size: int) -> None:
         _tell("preallocate", _path_of(fd))
 
 
-def allocate(path: Path, position: int, size: int) -> None:
-    """Make the disk allocate blocks for bytes of the file that may be a hole, by writing what is there already.
+def allocate(mapping: mmap.mmap, position: int, size: int, path: Path) -> None:
+    """Make the disk allocate blocks for bytes of the mapped file `path` that may be a hole.
 
-    Neither the contents nor the length change, so no observer is told. Does nothing when the file is gone. Raises
-    OSError when the disk is full.
+    Without a block, the first write into the mapping would end the process. `position` is that of a page. Neither the
+    contents nor the length change, so no observer is told. It takes no file descriptor where the system can do it so
+    (Linux 5.14 and later). Raises OSError when the disk has no block.
+    """
+    try:
+        mapping.madvise(_MADV_POPULATE_WRITE, position, size)
+    except OSError as error:
+        if error.errno == errno.EFAULT:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
+        _allocate_by_writing(path, position, size)
+
+
+def _allocate_by_writing(path: Path, position: int, size: int) -> None:
+    """Write what is there already. Does nothing when the file is gone, or no descriptor is left: a block is there all
+    the same, unless the disk is full in that moment, too.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EMFILE, errno.ENFILE):
+            return
+        raise
     try:
         data = os.pread(fd, size, position)
         if os.pwrite(fd, data, position) < len(data):

@@ -235,7 +235,7 @@ class Log:
         KafkaStorageException when another log is open on the directory. Kafka: `UnifiedLog.create`.
         """
         # 1. The directory, which no other log may hold.
-        directory = Path(directory)
+        directory = Path(directory).absolute()  # should the process change its directory, the log stays where it is
         file_ops.create_directories(directory)
         topic_partition = parse_topic_partition_name(directory)
         log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(1)

@@ -2,6 +2,7 @@
 
 from types import TracebackType
 
+from minikafka.common import errors
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
@@ -12,8 +13,9 @@ class maybe_handle_io_exception:
     The error is reported to the channel, and the block raises KafkaStorageException with the text `message`. When
     `log_dir` is already offline, the block is not entered, and KafkaStorageException is raised as well.
 
-    Ctrl-C can end a block anywhere. One that changes the log (`is_change`) may then have written records and not have
-    moved the log's end: the directory goes offline, too, and the next start finds out what is in the files.
+    Ctrl-C, a timeout by a signal, or a lack of memory can end a block anywhere. One that changes the log (`is_change`)
+    may then have written records and not have moved the log's end: the directory goes offline at every exception that
+    is none of Kafka's, too, and the next start finds out what is in the files.
 
     Kafka: `LocalLog.maybeHandleIOException`.
     """
@@ -38,6 +40,6 @@ class maybe_handle_io_exception:
         if isinstance(exception, OSError):
             self._channel.maybe_add_offline_log_dir(self._log_dir, self._message, exception)
             raise KafkaStorageException(self._message) from exception
-        if self._is_change and isinstance(exception, KeyboardInterrupt | SystemExit):
+        if self._is_change and exception is not None and type(exception).__module__ != errors.__name__:
             interrupted = f"{self._message}: interrupted in the midst of a change ({type(exception).__name__})"
             self._channel.maybe_add_offline_log_dir(self._log_dir, interrupted, exception)

@@ -1,6 +1,7 @@
 """The seam through which everything on disk is changed."""
 
 import errno
+import mmap
 import os
 import random
 import socket
@@ -70,6 +71,21 @@ def test_each_effect_is_seen_once_after_it_took_place(tmp_path, seen):
         ("delete", "f"),
         ("delete", "d"),
     ]
+
+
+def test_blocks_for_a_mapped_file(tmp_path):
+    class Full:
+        def madvise(self, *_):
+            raise OSError(errno.EFAULT, "Bad address")
+
+    file = tmp_path / "a"
+    file.write_bytes(bytes(8192))
+    with pytest.raises(OSError, match=f"No space left on device: '{file}'"):
+        file_ops.allocate(Full(), 0, 4096, file)
+    with open(file, "r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapping:
+        mapping[4096:] = b"x" * 4096
+        file_ops.allocate(mapping, 0, 8192, file)
+        assert mapping[:] == bytes(4096) + b"x" * 4096
 
 
 def test_an_open_file_is_named_by_its_present_name(tmp_path, seen):

@@ -490,6 +490,7 @@ def test_a_full_disk_is_an_exception_and_no_signal_and_later_entries_are_refused
     def no_room(_descriptor, _data, _position):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(file_ops, "_MADV_POPULATE_WRITE", -1)  # as on a system without it
     monkeypatch.setattr(os, "pwrite", no_room)
     add = {
         offset_index: lambda offset: offset_index.append(offset_index.base_offset + offset, 100),
@@ -508,7 +509,7 @@ def test_a_full_disk_is_an_exception_and_no_signal_and_later_entries_are_refused
 
 def test_each_page_has_its_blocks_before_its_first_entry(tmp_path, monkeypatch):
     asked, allocate = [], file_ops.allocate
-    monkeypatch.setattr(file_ops, "allocate", lambda *place: asked.append(place[1:]) or allocate(*place))
+    monkeypatch.setattr(file_ops, "allocate", lambda *place: asked.append(place[1:3]) or allocate(*place))
     page = mmap.PAGESIZE
     index = OffsetIndex(tmp_path / "0.index", 0, 3 * page - 40)
     for offset in range(1, index.max_entries + 1):

@@ -1,6 +1,10 @@
-"""Ctrl-C in the midst of a change, and a process that was forked while a log was open: no offset is given twice."""
+"""Ctrl-C, a timeout or a lack of memory in the midst of a change, a process that was forked while a log was open, or
+that changes its directory, or has no descriptor left: no offset is given twice, and nobody else's files are touched.
+"""
 
 import multiprocessing
+import os
+import resource
 
 import pytest
 
@@ -22,13 +26,13 @@ def offsets(log):
     return [each.offset for segment in log.log_segments for batch in segment.log.batches() for each in batch]
 
 
-def interrupted_at(number):
-    """Ctrl-C right after the change of the disk with this number, from 0 on."""
+def interrupted_at(number, exception):
+    """`exception` right after the change of the disk with this number, from 0 on."""
     changes = iter(range(10**6))
 
     def observer(_operation, _path):
         if next(changes) == number:
-            raise KeyboardInterrupt
+            raise exception
 
     return file_ops.observe(observer)
 
@@ -44,15 +48,20 @@ def operations(log):
     log.append_as_leader(record(b"last"), 0)
 
 
-def test_ctrl_c_after_any_change_of_the_disk(tmp_path):
+class TimesUp(Exception):
+    """What a handler of SIGALRM raises, for instance."""
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, MemoryError, TimesUp])
+def test_an_exception_after_any_change_of_the_disk(tmp_path, exception):
     number, is_over = 0, False
     while not is_over:
         log = Log.open(tmp_path / f"t-{number}", SETTINGS)
         try:
-            with interrupted_at(number):
+            with interrupted_at(number, exception):
                 operations(log)
             is_over = True
-        except KeyboardInterrupt:
+        except exception:
             with pytest.raises(KafkaStorageException, match="already offline"):
                 log.append_as_leader(record(b"refused"), 0)
         if not is_over:
@@ -78,6 +87,47 @@ def test_ctrl_c_in_a_read_changes_nothing(tmp_path, monkeypatch):
                 log.read(0)
         assert log.append_as_leader(record(b"1"), 0).first_offset == 1
         assert [bytes(each.value) for each in log.read(0).records.records()] == [b"0", b"1"]
+
+
+def test_a_process_without_descriptors_appends_as_before(tmp_path):
+    """As Kafka, whose indexes are mapped: a page's first entry takes no descriptor."""
+    with Log.open(tmp_path / "t-0", {"index.interval.bytes": 1}) as log:
+        log.append_as_leader(record(b"before"), 0)
+        taken = []
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                while True:
+                    taken.append(os.open(os.devnull, os.O_RDONLY))
+            for number in range(1000):
+                log.append_as_leader(record(b"%d" % number), 0)
+        finally:
+            for descriptor in taken:
+                os.close(descriptor)
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        log.roll()
+        assert log.log_segments[0].offset_index.entries > 500
+    with Log.open(tmp_path / "t-0", last_shutdown_clean=False) as again:
+        assert again.log_end_offset == 1001 and offsets(again) == list(range(1001))
+
+
+def test_a_log_stays_where_it_is_when_the_process_changes_its_directory(tmp_path, monkeypatch):
+    for home in ("ours", "theirs"):
+        (tmp_path / home).mkdir()
+        monkeypatch.chdir(tmp_path / home)
+        log = Log.open("t-0", SETTINGS)
+        log.append_as_leader(record(home.encode()), 0)
+        if home == "theirs":
+            log.close()
+            (tmp_path / "theirs" / "t-0" / "notes.txt").write_text("")
+        else:
+            ours = log
+    theirs = {file.name: file.read_bytes() for file in (tmp_path / "theirs" / "t-0").iterdir()}
+    operations(ours)
+    ours.delete()
+    assert not (tmp_path / "ours" / "t-0").exists()
+    assert {file.name: file.read_bytes() for file in (tmp_path / "theirs" / "t-0").iterdir()} == theirs
 
 
 def _refused_in_a_child(log, told):

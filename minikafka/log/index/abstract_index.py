@@ -215,15 +215,15 @@ class AbstractIndex:
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
         self._position = end
         if end > self._room_end:
-            self._make_room(position, end)
+            self._make_room(mapping, position, end)
         file_ops.write_mapped(mapping, position, data, self.file)
 
-    def _make_room(self, start: int, end: int) -> None:
+    def _make_room(self, mapping: mmap.mmap, start: int, end: int) -> None:
         """Allocate blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
         start -= start % mmap.PAGESIZE
         room_end = min(end + -end % mmap.PAGESIZE, self.length)
         try:
-            file_ops.allocate(self.file, start, room_end - start)
+            file_ops.allocate(mapping, start, room_end - start, self.file)
         except OSError as error:
             raise InternalError(f"{error.strerror}: {self.file.absolute()}") from error
         self._room_end = room_end
