@@ -55,6 +55,27 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
     assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        (lambda cell: cell.update(attachments={"a.png": {"image/png": "AAAA"}}), True),
+        (lambda cell: cell["metadata"].update(tags=["important"]), True),
+        (lambda cell: cell["metadata"].update(jupyter={"outputs_hidden": True}, scrolled=True, trusted=True), False),
+        (lambda cell: cell.update(outputs=[], execution_count=7), False),
+    ],
+    ids=["a pasted picture", "a tag", "the view", "a run"],
+)
+def test_what_a_learner_adds_to_a_cell_is_a_change(course, table, change, stays):
+    notebook = {"cells": [{"cell_type": "code", "metadata": {}, "source": "1", "outputs": [], "execution_count": None}]}
+    (course / "01-segments.ipynb").write_text(json.dumps(notebook))
+    working_copy.lay_out(course, table)
+    mine = json.loads((table / "01-segments.ipynb").read_text())
+    change(mine["cells"][0])
+    (table / "01-segments.ipynb").write_text(json.dumps(mine, indent=2))
+    (course / "01-segments.ipynb").write_text(json.dumps({"cells": []}))
+    assert (table / "01-segments.ipynb" in working_copy.lay_out(course, table)) is not stays
+
+
 def test_what_was_laid_out_by_a_start_that_was_killed_follows_the_course(course, table, monkeypatch):
     with monkeypatch.context() as killed:
         killed.setattr(working_copy, "_write_laid", lambda *_: None)

@@ -47,6 +47,8 @@ _CHECK = re.compile(r"^\w+\.check\((\w+)\)", re.MULTILINE)
 _PICTURE = re.compile(rb"\]\(\.\./((?:\.\./)?diagrams/)")
 """A link to a picture, which lies beside the course and in the desk."""
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
+_OF_THE_VIEW = {"collapsed", "execution", "jupyter", "scrolled", "trusted"}
+"""Of a cell's metadata, what JupyterLab writes when a notebook is only looked at and run."""
 _MOST_BYTES = 64 << 20
 """No file of the course is larger: a larger one is the learner's."""
 
@@ -215,13 +217,21 @@ def _is_changed(now: _Laid | None, laid: _Laid | None) -> bool:
 
 
 def _digest_of_cells(data: bytes) -> str:
-    """The digest of a notebook's cells, without outputs and metadata; of any other file, its digest."""
+    """The digest of a notebook's cells, without outputs and what JupyterLab writes by itself; of any other file, its
+    digest.
+    """
     try:
-        cells = json.loads(data)["cells"]
-        written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+        written = [_written_in(cell) for cell in json.loads(data)["cells"]]
         return hashlib.sha256(json.dumps(written).encode()).hexdigest()
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return hashlib.sha256(data).hexdigest()
+
+
+def _written_in(cell: dict[str, Any]) -> list[Any]:
+    """What a learner writes in a cell: its kind and source; also pictures and marks such as tags, if there are any."""
+    marks = {name: value for name, value in cell.get("metadata", {}).items() if name not in _OF_THE_VIEW}
+    more = [each for each in (cell.get("attachments"), marks) if each]
+    return [cell["cell_type"], "".join(cell["source"]), *more]
 
 
 def _make_directory(desk: Path) -> None:

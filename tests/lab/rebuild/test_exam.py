@@ -72,6 +72,11 @@ FAULTS = [
     ("3.", "        self.note_time()\n        with open(self.path", "        with open(self.path"),
     ("3.", "time > self.largest[0]", "time >= self.largest[0]"),
     ("4.", 'self.size > self.settings["segment.bytes"] - incoming', 'self.size >= self.settings["segment.bytes"]'),
+    (
+        "4.",
+        'self.size > self.settings["segment.bytes"] - incoming',
+        'self.size >= self.settings["segment.bytes"] - incoming',
+    ),
     ("4.", "self.limit(12) - 1  #", "self.limit(12)  #"),
     ("5.", "fields[0] + fields[6] >= offset", "fields[0] >= offset"),
     ("5.", "max(max_bytes, len(batch))", "max_bytes"),

@@ -103,6 +103,7 @@ LADDER = (
         _INTERVALS,
         "which batches get an entry, with which key and byte, and that the file is cut when the log is closed",
         "that a full index begins a new segment",
+        chosen=("append_as_leader [1x930]\n" * 5,),  # of 1,000 bytes: two are not more than the interval
     ),
     Question(
         "3. the time index",
@@ -123,6 +124,7 @@ LADDER = (
         _SEGMENTS,
         "when a segment is full, also by its indexes; names of files; what becomes of a segment that is done",
         "rolling by age, and by an offset that does not fit 32 bits",
+        chosen=("append_as_leader [1x555]\n" * 6,),  # of 625 bytes: four fill a segment to the last byte
     ),
     Question(
         "5. reads",
