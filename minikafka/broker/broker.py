@@ -12,7 +12,7 @@ from minikafka.broker.kafka_apis import KafkaApis
 from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import InvalidRequestException, NullPointerException
+from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, NullPointerException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
@@ -118,7 +118,8 @@ class Broker:
         - `add_partitions_to_txn_manager`: the way to transaction coordinators. Without one, transactional batches are
           refused unless `transaction.partition.verification.enable` is false.
 
-        Raises what a log manager raises for directories that cannot be used, and ConfigException.
+        Raises what a log manager raises for directories that cannot be used, ConfigException, and
+        IllegalArgumentException for settings that contradict each other.
         """
         self.broker_id = broker_id
         self.broker_epoch = -1
@@ -132,6 +133,12 @@ class Broker:
         self.config = BrokerConfig(
             {**(settings or {}), "node.id": broker_id, "log.dirs": ",".join(str(log_dir) for log_dir in log_dirs)}
         )
+        names = [listener.listener_name for listener in self.listeners]
+        if self.config.inter_broker_listener_name not in names:
+            raise IllegalArgumentException(
+                "requirement failed: inter.broker.listener.name must be a listener name defined in "
+                f"advertised.listeners. The valid options based on currently configured listeners are {','.join(names)}"
+            )
         # 1. What is known of the cluster: nothing yet.
         self.metadata_cache = MetadataCache(broker_id)
         # 2. The logs.

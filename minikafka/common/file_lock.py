@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.errors import ClosedChannelException
+from minikafka.common.own_process import OwnProcess
 
 
 def _whole_file(kind: int) -> bytes:
@@ -37,6 +38,7 @@ class FileLock:
         self._fd = -1
         self._locked = False
         self._shared = shared
+        self._own_process = OwnProcess()
         self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC) if shared else file_ops.open_file(file)
 
     def try_lock(self) -> bool:
@@ -54,14 +56,15 @@ class FileLock:
         return True
 
     def destroy(self) -> None:
-        """Delete the file, if possible, and release the lock.
+        """Delete the file, if possible, and release the lock. In a forked process the file stays: the lock does, too.
 
         Raises ClosedChannelException when it was destroyed before. Kafka: `FileLock.destroy`.
         """
         if self._locked and self._fd < 0:
             raise ClosedChannelException()
-        with suppress(OSError):
-            file_ops.delete_if_exists(self.file)
+        if self._own_process.is_this:
+            with suppress(OSError):
+                file_ops.delete_if_exists(self.file)
         self.unlock_and_close()
 
     def unlock_and_close(self) -> None:

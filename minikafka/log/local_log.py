@@ -1,7 +1,6 @@
 """The segments of a log as a sequence: append, read, roll, flush, truncate."""
 
 import logging
-import os
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.own_process import OwnProcess
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
@@ -92,7 +92,7 @@ class LocalLog:
         self.location = f"{topic_partition} in dir {self.parent_dir}"
         # When the recovery point was last raised, in ms.
         self.last_flush_time = time.milliseconds()
-        self._process_id = os.getpid()
+        self.own_process = OwnProcess()
         # True after `close_handlers` and deletion: nothing can be done with the log any more.
         self._is_memory_mapped_buffer_closed = False
 
@@ -467,11 +467,8 @@ class LocalLog:
         `is_change`: whether the block changes the log. Raises KafkaStorageException for a change in a forked process:
         it and the process that opened the log would write over each other. Kafka: `UnifiedLog.maybeHandleIOException`.
         """
-        if is_change and os.getpid() != self._process_id:
-            raise KafkaStorageException(
-                f"The log of {self.location} was opened by process {self._process_id}; process {os.getpid()}, "
-                "which was forked from it, must not change it"
-            )
+        if is_change:
+            self.own_process.require(f"The log of {self.location}")
         return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message, is_change=is_change)
 
     def _deleting_as(self, cause: str) -> SegmentDeletionReason:

@@ -662,6 +662,7 @@ class Log:
 
     def assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
         """Note that `leader_epoch` begins at `start_offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
+        self._local_log.own_process.require(f"The log of {self._local_log.location}")
         self.leader_epoch_cache.assign(leader_epoch, start_offset)
 
     @property
@@ -1276,6 +1277,7 @@ class Log:
 
     def take_producer_snapshot(self) -> None:
         """Write a snapshot at the log end unless there is one. Kafka: `UnifiedLog.takeProducerSnapshot`."""
+        self._local_log.own_process.require(f"The log of {self._local_log.location}")
         with self._lock:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_state_manager.take_snapshot()

@@ -867,6 +867,7 @@ class ReplicaManager(AllPartitions):
 
         Kafka: `ReplicaManager.checkpointHighWatermarks`.
         """
+        self.log_manager.log_dirs.require_own_process()
         logs = [log for each in self.online_partitions() for log in (each.log, each.future_log) if log is not None]
         self.high_watermark_checkpoints.checkpoint_high_watermarks(logs)
 

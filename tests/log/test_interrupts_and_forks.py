@@ -9,8 +9,16 @@ import resource
 import pytest
 
 from minikafka.common import file_ops
-from minikafka.common.errors import KafkaStorageException
+from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.manager.log_dirs import LogDirs
+from minikafka.log.manager.log_manager import LogManager
+from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -131,7 +139,14 @@ def test_a_log_stays_where_it_is_when_the_process_changes_its_directory(tmp_path
 
 
 def _refused_in_a_child(log, told):
-    for attempt in (lambda: log.append_as_leader(record(b"child"), 0), log.roll, lambda: log.truncate_to(0), log.close):
+    for attempt in (
+        lambda: log.append_as_leader(record(b"child"), 0),
+        log.roll,
+        lambda: log.truncate_to(0),
+        lambda: log.assign_epoch_start_offset(9, 1),
+        log.take_producer_snapshot,
+        log.close,
+    ):
         try:
             attempt()
             told.put("done")
@@ -147,12 +162,54 @@ def test_a_forked_process_may_read_the_log_and_not_change_it(tmp_path):
         told = fork.SimpleQueue()
         child = fork.Process(target=_refused_in_a_child, args=(log, told))
         child.start()
-        answers = [told.get() for _ in range(5)]
+        answers = [told.get() for _ in range(7)]
         child.join()
-        assert all("was forked from it, must not change it" in answer for answer in answers[:4])
-        assert answers[4] == [b"parent"]
+        assert all("was forked from it, must not change it" in answer for answer in answers[:6])
+        assert answers[6] == [b"parent"]
         assert log.append_as_leader(record(b"parent"), 0).first_offset == 1
         with pytest.raises(KafkaStorageException, match="Failed to acquire the lock"):
             Log.open(tmp_path / "t-0")
     with Log.open(tmp_path / "t-0") as log:
         assert offsets(log) == [0, 1]
+
+
+def _manager_refused_in_a_child(manager, told):
+    for attempt in (
+        manager.checkpoint_log_recovery_offsets,
+        manager.checkpoint_log_start_offsets,
+        lambda: manager.get_or_create_log(TopicPartition("new", 0)),
+        lambda: manager.async_delete(TopicPartition("t", 0)),
+        manager.startup,
+        manager.shutdown,
+        manager.log_dirs.destroy_locks,
+    ):
+        try:
+            attempt()
+            told.put("done")
+        except KafkaStorageException as refused:
+            told.put(str(refused))
+
+
+def test_a_forked_process_does_not_change_a_log_manager_and_leaves_its_locks(tmp_path):
+    time = ManualTime(0)
+    manager = LogManager(
+        [tmp_path / "logs"],
+        config_repository=MetadataCache(0),
+        initial_default_config=LogConfig(),
+        scheduler=ManualScheduler(time),
+        time=time,
+    )
+    manager.startup()
+    manager.get_or_create_log(TopicPartition("t", 0)).append_as_leader(record(b"0"), 0)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    child = context.Process(target=_manager_refused_in_a_child, args=(manager, told))
+    child.start()
+    answers = [told.get(timeout=30) for _ in range(7)]
+    child.join()
+    assert all("was opened by process" in answer for answer in answers[:6]) and answers[6] == "done", answers
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    with pytest.raises(KafkaException, match="Failed to acquire lock"):
+        LogDirs([tmp_path / "logs"], [], LogDirFailureChannel(1))
+    manager.shutdown()

@@ -58,3 +58,9 @@ def test_a_followers_fetch_may_not_wait_longer_than_others_wait_for_it(smaller):
     with pytest.raises(IllegalArgumentException, match=smaller.replace(".", r"\.")):
         BrokerConfig({"node.id": 0, smaller: 499})
     BrokerConfig({"node.id": 0, smaller: 500})
+
+
+def test_the_cleaner_needs_a_mebibyte_for_each_thread():
+    with pytest.raises(IllegalArgumentException, match="must be at least 1MB per cleaner thread"):
+        BrokerConfig({"node.id": 0, "log.cleaner.dedupe.buffer.size": 1048576}).cleaner_config()
+    BrokerConfig({"node.id": 0, "log.cleaner.dedupe.buffer.size": 1048577}).cleaner_config()

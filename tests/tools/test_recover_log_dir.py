@@ -19,7 +19,7 @@ from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common import file_ops
-from minikafka.common.errors import KafkaStorageException
+from minikafka.common.errors import ConfigException, IllegalArgumentException, KafkaStorageException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -38,6 +38,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.tools.recover import before_recovery
 from minikafka.tools.recover.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
@@ -205,6 +206,37 @@ def test_settings_of_a_broker_as_kafka_reads_them(kafka):
         assert {name: value.strip("[]'").lower() for name, value in changed.items()} == {
             name: value.lower() for name, value in ours.items()
         }
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [
+        ({"log.retention.ms": "0"}, IllegalArgumentException), ({"log.retention.hours": "0"}, IllegalArgumentException),
+        ({"log.retention.minutes": "0"}, IllegalArgumentException), ({"log.retention.hours": "-1"}, None),
+        ({"log.retention.minutes": "2147483648"}, ConfigException), ({"log.roll.hours": "2147483648"}, ConfigException),
+        ({"log.roll.hours": "0"}, ConfigException), ({"log.roll.ms": "0"}, IllegalArgumentException),
+        ({"log.roll.jitter.hours": "-1"}, ConfigException), ({"log.roll.jitter.ms": "-1"}, IllegalArgumentException),
+        ({"log.retention.ms": "soon"}, ConfigException), ({"log.retention.hours": "0", "log.retention.ms": "5"}, None),
+    ],
+)  # fmt: skip
+def test_times_with_which_kafka_does_not_start(kafka, settings, refused):
+    config_class = kafka.find_class("kafka.server.KafkaConfig")
+    base = {
+        "process.roles": "broker", "node.id": "1", "controller.quorum.voters": "9@h:1", "listeners": "PLAINTEXT://:0",
+        "controller.listener.names": "C", "listener.security.protocol.map": "C:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    }  # fmt: skip
+
+    def outcome(read):
+        try:
+            with kafka_errors():
+                read()
+        except (ConfigException, IllegalArgumentException) as error:
+            return type(error), str(error)
+        return None, ""
+
+    ours = outcome(lambda: log_settings(settings))
+    assert ours == outcome(lambda: config_class(kafka.properties({**base, **settings})))
+    assert ours[0] is refused
 
 
 def test_settings_are_taken_from_the_metadata_log(tmp_path):
@@ -517,7 +549,8 @@ def test_an_error_of_the_system_cuts_nothing(log_dir, monkeypatch):
 def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
     (tmp_path / "server.properties").write_text("log.retention.hours=a week\n")
     told = refused(log_dir, "--broker-config", str(tmp_path / "server.properties"))
-    assert told == "ConfigException: Invalid value a week for configuration log.retention.hours: Not a number\n"
+    words = "Invalid value a week for configuration log.retention.hours: Not a number of type INT"
+    assert told == f"ConfigException: {words}\n"
 
 
 @pytest.mark.parametrize("text", ["", "root:x:0:0:root:/root:/bin/sh\n", "cluster.id=abc\nversion=1\n"])

@@ -4,9 +4,11 @@ Kafka: `KafkaConfig.extractLogConfigMap`, `AbstractKafkaConfig`.
 """
 
 from collections.abc import Mapping
+from typing import cast
 
-from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import parse_long
+from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.java_numbers import LONG_MAX
 
 _SAME_MEANING = {
     "segment.bytes": "log.segment.bytes",
@@ -48,28 +50,54 @@ _TIMES = {
     ),
 }
 
-LOG_SETTINGS = frozenset({*_SAME_MEANING.values(), *(name for choices in _TIMES.values() for name, _ in choices)})
+_TIMES_CONFIG = ConfigDef(
+    [
+        ConfigKey("log.roll.ms", Type.LONG, None),
+        ConfigKey("log.roll.hours", Type.INT, 168, Range(1)),
+        ConfigKey("log.roll.jitter.ms", Type.LONG, None),
+        ConfigKey("log.roll.jitter.hours", Type.INT, 0, Range(0)),
+        ConfigKey("log.retention.ms", Type.LONG, None),
+        ConfigKey("log.retention.minutes", Type.INT, None),
+        ConfigKey("log.retention.hours", Type.INT, 168),
+        ConfigKey("log.flush.interval.ms", Type.LONG, None),
+        ConfigKey("log.flush.scheduler.interval.ms", Type.LONG, LONG_MAX),
+    ]
+)
+"""Kafka: `LogConfig.SERVER_CONFIG_DEF`."""
+
+LOG_SETTINGS = frozenset({*_SAME_MEANING.values(), *_TIMES_CONFIG.names})
 """The settings of a broker that mean something for its logs."""
 
 
 def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
     """The topic settings that a broker with these settings has for defaults, by their names as topic settings.
 
-    Raises ConfigException for a time that is not a number.
+    Raises ConfigException for a time that is not a number of its type, and IllegalArgumentException for one with which
+    a broker does not start: `log.retention.ms=0` would delete all records.
     """
     settings: dict[str, object] = {
         topics: broker_settings[brokers] for topics, brokers in _SAME_MEANING.items() if brokers in broker_settings
     }
+    times = _times(broker_settings)
     for topics, choices in _TIMES.items():
-        given = [(_number(name, broker_settings[name]), unit) for name, unit in choices if name in broker_settings]
-        if given:
-            time, unit = given[0]
-            settings[topics] = -1 if topics == "retention.ms" and time < 0 else time * unit
+        if any(name in broker_settings for name, _ in choices):
+            settings[topics] = times[topics]
     return settings
 
 
-def _number(name: str, text: str) -> int:
-    try:
-        return parse_long(text.strip())
-    except NumberFormatException:
-        raise ConfigException(f"Invalid value {text} for configuration {name}: Not a number") from None
+def _times(broker_settings: Mapping[str, str]) -> dict[str, int]:
+    """The times (ms) by their names as topic settings. Kafka: `KafkaConfig.validateValues`."""
+    values = _TIMES_CONFIG.parse(broker_settings)
+    times = {}
+    for topics, choices in _TIMES.items():
+        name, unit = next((name, unit) for name, unit in choices if values[name] is not None)
+        times[topics] = cast(int, values[name]) * unit
+    times["retention.ms"] = max(times["retention.ms"], -1)
+    for topics, name, least in (("segment.ms", "log.roll.ms", 1), ("segment.jitter.ms", "log.roll.jitter.ms", 0)):
+        if times[topics] < least:
+            raise IllegalArgumentException(f"requirement failed: {name} must be greater than or equal to {least}")
+    if times["retention.ms"] == 0:
+        raise IllegalArgumentException(
+            "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+        )
+    return times

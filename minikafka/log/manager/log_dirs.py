@@ -11,6 +11,7 @@ from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import IOException, KafkaException, KafkaStorageException, LogDirNotFoundException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.own_process import OwnProcess
 from minikafka.common.scala_hash_map import in_order_of_an_immutable_map
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class LogDirs:
         except BaseException:
             self.let_go()
             raise
+        self._own_process = OwnProcess()
         self.cordoned_log_dirs: frozenset[str] = frozenset()
         """Paths of the directories that get no new logs as long as there is another directory."""
 
@@ -149,6 +151,10 @@ class LogDirs:
                     lock.destroy()
                 except OSError as error:
                     logger.warning("Could not destroy %s: %s", lock.file, error)
+
+    def require_own_process(self) -> None:
+        """Raises KafkaStorageException in a process that was forked from the one that locked the directories."""
+        self._own_process.require(f"Log directory {self.log_dirs[0]}")
 
     def destroy_locks(self) -> None:
         """Release all locks and delete their files, in the order of the directories.

@@ -163,6 +163,7 @@ class LogManager:
         `topic_names`: the topics whose own settings are looked up. `is_stray` tells whether the partition of a loaded
         log no longer belongs to this broker. Raises what `load_logs` raises. Kafka: `LogManager.startup`.
         """
+        self.log_dirs.require_own_process()
         # 1. The settings of each topic, all on top of the same defaults.
         default_config = self.configs.current_default_config
         topic_config_overrides = self.configs.fetch_topic_config_overrides(default_config, topic_names)
@@ -328,6 +329,7 @@ class LogManager:
         The scheduler must have been shut down before. `broker_epoch` goes into the markers. Raises
         ClosedChannelException when a log directory was taken out of use earlier. Kafka: `LogManager.shutdown`.
         """
+        self.log_dirs.require_own_process()
         # 1. Stop compacting.
         if self.cleaner is not None:
             self.cleaner.shutdown()
@@ -420,6 +422,7 @@ class LogManager:
         for a future log if no log directory is preferred, or the current log's is; LogDirNotFoundException; what
         `Log.create` raises. Kafka: `LogManager.getOrCreateLog`.
         """
+        self.log_dirs.require_own_process()
         with self._log_creation_or_deletion_lock:
             # 1. Is there one already?
             log = self.get_log(topic_partition, is_future=is_future)
@@ -489,6 +492,7 @@ class LogManager:
         Raises KafkaStorageException when there is none and a log directory is offline, or the disk fails.
         Kafka: `LogManager.asyncDelete`.
         """
+        self.log_dirs.require_own_process()
         # 1. Nobody finds it any more.
         with self._log_creation_or_deletion_lock:
             log = self._logs(is_future=is_future).pop(topic_partition, None)
@@ -752,18 +756,21 @@ class LogManager:
 
     def checkpoint_log_recovery_offsets(self) -> None:
         """Write the recovery points of all logs. Kafka: `LogManager.checkpointLogRecoveryOffsets`."""
+        self.log_dirs.require_own_process()
         logs_by_dir = self._logs_by_dir()
         for log_dir in self.live_log_dirs:
             self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs_by_dir.get(log_dir, {}))
 
     def checkpoint_log_start_offsets(self) -> None:
         """Write the starts of all logs. Kafka: `LogManager.checkpointLogStartOffsets`."""
+        self.log_dirs.require_own_process()
         logs_by_dir = self._logs_by_dir()
         for log_dir in self.live_log_dirs:
             self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs_by_dir.get(log_dir, {}))
 
     def _checkpoint_dir(self, log_dir: Path) -> None:
         """Write both checkpoints of a log directory."""
+        self.log_dirs.require_own_process()
         logs = self._logs_in_dir(log_dir)
         self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs)
         self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)

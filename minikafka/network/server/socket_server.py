@@ -235,8 +235,8 @@ class SocketServer:
             return
         if channel.waits_for_memory:
             self._without_memory.append(channel)
-            self._watch(channel)
         if request is None:
+            self._watch(channel)
             return
         try:
             self._handle(request, channel, lambda answer: self._answer(channel, answer))

@@ -8,6 +8,7 @@ from minikafka.common.errors import ConfigException, IllegalArgumentException, N
 from minikafka.common.java_numbers import INT_MAX, parse_int
 from minikafka.network.server.listeners import listener_list_to_end_points
 
+_FAILED_AUTHENTICATION_DELAY_MS = 100  # Kafka's default of a setting that is left out here
 _OF_A_LISTENER = "listener.name.{}.max.connections"
 
 CONFIG = ConfigDef(
@@ -72,6 +73,13 @@ class SocketServerConfig(AbstractConfig):
             raise IllegalArgumentException(
                 "requirement failed: max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides"
                 " property is set."
+            )
+        max_idle = self.get_int("connections.max.idle.ms")
+        if 0 <= max_idle <= _FAILED_AUTHENTICATION_DELAY_MS:
+            raise IllegalArgumentException(
+                f"requirement failed: connection.failed.authentication.delay.ms={_FAILED_AUTHENTICATION_DELAY_MS} "
+                f"should always be less than connections.max.idle.ms={max_idle} to prevent failed authentication "
+                "responses from timing out"
             )
 
 

@@ -310,6 +310,20 @@ def test_a_request_for_which_there_is_no_memory_waits():
         assert answered(other) == b"ok"
 
 
+def test_a_request_that_had_to_wait_for_memory_and_comes_in_pieces(tmp_path):
+    with Served(**{"queued.max.request.bytes": 1000, "socket.request.max.bytes": 1000}) as served:
+        large, other = served.client(), served.client()
+        large.sendall(framed(b"l" * 1000)[:500])
+        served.until(lambda: served.server._memory_pool.is_out_of_memory)
+        other.sendall(framed(b"o" * 900)[:100])
+        served.until(lambda: any(each.waits_for_memory for each in served.server.channels))
+        large.sendall(framed(b"l" * 1000)[500:])
+        assert answered(large) == b"l" * 1000
+        served.until(lambda: not any(each.waits_for_memory for each in served.server.channels))
+        other.sendall(framed(b"o" * 900)[100:])
+        assert answered(other) == b"o" * 900
+
+
 def test_without_file_descriptors_nobody_is_accepted_for_a_while_and_the_others_go_on(caplog):
     with Served() as served:
         client = served.client()
