@@ -1423,6 +1423,8 @@ class Log:
 
         Nothing is flushed here. Raises KafkaStorageException. Kafka: `UnifiedLog.close`.
         """
+        if self._own_scheduler is not None:  # first, as a broker does: a task that still runs needs the files
+            self._own_scheduler.shutdown()
         with self._lock:
             self.log_offsets_listener = NO_OP_OFFSETS_LISTENER
             self._maybe_flush_metadata_file()
@@ -1435,8 +1437,6 @@ class Log:
                 self._local_log.close()
             finally:  # as in Kafka, the directory can be opened again also after a close that fails
                 self._directory_lock.release()
-        if self._own_scheduler is not None:
-            self._own_scheduler.shutdown()
 
     def close_handlers(self) -> None:
         """Release all files without writing, because the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""

@@ -274,7 +274,14 @@ class Sandbox:
 
     def _walls(self) -> Iterator[str]:
         """Bubblewrap's command. What is mounted last hides what was mounted there before."""
-        yield from ("bwrap", "--unshare-all", "--unshare-user-try", "--die-with-parent", "--new-session", "--clearenv")
+        yield from (
+            _bubblewrap() or "bwrap",
+            "--unshare-all",
+            "--unshare-user-try",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+        )
         yield from ("--uid", "1000", "--gid", "1000", "--hostname", "localhost", "--cap-drop", "ALL")
         for name, value in self._environment().items():
             yield from ("--setenv", name, value)
@@ -341,14 +348,20 @@ class Sandbox:
 _MOST_THREADS = 1024
 
 
+def _bubblewrap() -> str | None:
+    """Where it is in this process's PATH. The sandbox itself is started with another one."""
+    found = shutil.which("bwrap")
+    return found and os.path.abspath(found)
+
+
 @functools.cache
 def why_there_is_no_sandbox() -> str:
     """Why this system has none, in one line; "" where it has one. Bubblewrap is tried, once."""
     if not sys.platform.startswith("linux"):
         return "only Linux has the sandbox in which foreign code runs (bubblewrap)"
-    if shutil.which("bwrap") is None:
+    if (bubblewrap := _bubblewrap()) is None:
         return "the sandbox in which foreign code runs is missing: install the package bubblewrap (the command bwrap)"
-    command = ["bwrap", "--unshare-all", *_system(), "--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]
+    command = [bubblewrap, "--unshare-all", *_system(), "--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]
     try:
         tried = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as failure:

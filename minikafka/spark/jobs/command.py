@@ -88,7 +88,7 @@ def _command_of(job: Job) -> click.Command:
         if options.get("metadata") is not None:
             options["metadata"] = _whole(options["metadata"])
         if remote is None:
-            _require_readable(job, paths, source, options.get("metadata"))
+            _require_readable(job, paths, source, options.get("metadata"), options.get("to"))
         answer, told = _answer(job, paths, source, options, master, remote, spark_settings)
         exit_code = job.exit_code(answer) if job.exit_code else 0
         if job.has_unread:
@@ -174,14 +174,18 @@ def _whole(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 
 
-def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str], metadata: str | None) -> None:
+def _require_readable(
+    job: Job, paths: tuple[str, ...], source: dict[str, str], metadata: str | None, to: str | None = None
+) -> None:
     """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it.
 
     A query reads what is there of the partitions that are assigned; who types a command means each of them.
     """
     from minikafka.log.log_dir_name import parse_topic_partition_name
-    from minikafka.spark.source.log_segments_on_disk import find_partitions, require_single_copies
+    from minikafka.spark.jobs.export_directory import require_outside_log_dirs
+    from minikafka.spark.source.log_segments_on_disk import find_partitions
     from minikafka.spark.source.metadata_rows import find_metadata
+    from minikafka.spark.source.several_copies import require_single_copies
     from minikafka.spark.source.source_options import SourceOptions
     from minikafka.tools.verify.log_dir_verifier import partitions_of
 
@@ -196,8 +200,10 @@ def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str], 
     else:
         found = find_partitions(local, subscription)
         there = {each.topic_partition for each in found}
-        if asked.refuses_copies:
+        if asked.copies == "refuse":
             require_single_copies(each for each in found if asked.subscription.includes(each.topic_partition))
+        if to is not None:
+            require_outside_log_dirs(to, (each.directory for each in found))
     if subscription is not None:
         subscription.require_assigned(there, ", ".join(local))
 

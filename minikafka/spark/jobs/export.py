@@ -9,6 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,13 @@ import pyarrow.compute as pc
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import for_each_task
-from minikafka.spark.jobs.export_directory import ExportDirectory, ExportedFile, Reached, synced
+from minikafka.spark.jobs.export_directory import (
+    ExportDirectory,
+    ExportedFile,
+    Reached,
+    require_outside_log_dirs,
+    synced,
+)
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.batch_columns import BatchColumns
@@ -55,6 +62,9 @@ _ANSWER = (
     "topic string, partition int, records bigint, files bigint, bytes bigint, firstOffset bigint, nextOffset bigint, "
     "missed bigint, warning string"
 )
+
+_FIRST_DAY = date(1970, 1, 1)
+_LAST_DAY = (date.max - _FIRST_DAY).days
 
 
 def export(
@@ -299,6 +309,7 @@ def _parts(
     for (topic_partition, directory, storage), of_partition in groupby(
         ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path), each.segment.storage)
     ):
+        require_outside_log_dirs(root, [directory])
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
         known = reached.get(topic_partition)
         segments = segments_in(storage, directory) or ()
@@ -459,9 +470,13 @@ class _ParquetFile:
 
 
 def _days(rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of each day (UTC), with the name of its directory."""
-    days = rows["timestamp"].cast(pa.date32())
+    """The rows of each day (UTC), with the name of its directory; those after the year 9999 have none, as those without
+    a time.
+    """
+    days = rows["timestamp"].cast(pa.date32()).cast(pa.int32())
+    days = pc.if_else(pc.less_equal(days, _LAST_DAY), days, None)
     for day in days.unique():
-        is_day = days.is_null() if day.as_py() is None else pc.equal(days, day)
-        name = "__HIVE_DEFAULT_PARTITION__" if day.as_py() is None else day.as_py().isoformat()
+        number = day.as_py()
+        is_day = days.is_null() if number is None else pc.equal(days, day)
+        name = "__HIVE_DEFAULT_PARTITION__" if number is None else (_FIRST_DAY + timedelta(number)).isoformat()
         yield f"date={name}", rows.filter(is_day)

@@ -29,6 +29,7 @@ All of this is done in Spark's workers, where the directory must be the same one
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +50,7 @@ from minikafka.spark.shared_directory import (
     write_json,
 )
 from minikafka.spark.source.log_identity import LastBatch
+from minikafka.spark.source.partition_names import log_dir_of
 
 MANIFEST = "_manifest.json"
 ISOLATION = "isolation"
@@ -91,6 +93,19 @@ class Reached(NamedTuple):
     topic_id: str | None = None
     last_batch: list[int] | None = None
     start_offset: int | None = None
+
+
+def require_outside_log_dirs(root: str, directories: Iterable[str]) -> None:
+    """Raises IllegalArgumentException where `root` is, or is in, the log directory of one of these directories of
+    partitions: a broker would not start on a log directory with something else in it.
+    """
+    whole = Path(root).resolve()
+    for directory in directories:
+        log_dir = Path(log_dir_of(directory)).resolve()
+        if "://" not in directory and whole.is_relative_to(log_dir):
+            raise IllegalArgumentException(
+                f"{root} is in the log directory of {directory}, in which nothing else may lie: name another directory"
+            )
 
 
 class ExportDirectory:

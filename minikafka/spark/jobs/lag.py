@@ -48,7 +48,8 @@ where the checkpoint of high watermarks is older than the commit |
     | `stale` | boolean | there are records to read, and no commit for longer than `stale_after` (ms) |
 
     `now`: ms since 1970, None for this machine's clock. Where several replicas of a partition are found, the one with
-    the largest log end counts. With damage, mode FAILFAST ends the job; in others `oldestUnread` is null where it
+    the largest log end counts; for that of `__consumer_offsets`, `groups` should have `copies=furthest`, as the command
+    has it. With damage, mode FAILFAST ends the job; in others `oldestUnread` is null where it
     cannot be read.
 
     Kafka: `ConsumerGroupCommand.ConsumerGroupService.describeGroups`.

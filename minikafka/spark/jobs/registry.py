@@ -128,6 +128,7 @@ _JOBS = (
         "How far consumer groups are behind, in records and in time.",
         "minikafka.spark.jobs.lag",
         tables=("groups", "partitions"),
+        reads={"copies": "furthest"},
         options=(
             _now("this machine's"),
             click.Option(

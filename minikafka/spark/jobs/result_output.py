@@ -4,13 +4,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.common.errors import IllegalArgumentException
@@ -18,6 +20,7 @@ from minikafka.tools.printable import printable
 
 _KINDS = (".json", ".csv", ".parquet")
 _GAP = 2
+_LATEST_US = int(datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp() + 1) * 1_000_000 - 1
 _NARROWEST = 16
 """Characters: a longer cell may stand on several lines that are no shorter."""
 
@@ -76,10 +79,25 @@ def _rows(answer: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows; a map, whose entries have no order of their own, as a dict by key."""
     maps = [field.name for field in answer.schema if pa.types.is_map(field.type)]
     for batch in answer.to_batches(max_chunksize=10_000):
-        for row in batch.to_pylist():
+        for row in _with_late_times(batch).to_pylist():
             for name in maps:
                 row[name] = None if row[name] is None else dict(sorted(row[name]))
             yield row
+
+
+def _with_late_times(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Python's times end with the year 9999: a column with a later one, of a record stamped in microseconds, say, has
+    texts instead.
+    """
+    for number, field in enumerate(batch.schema):
+        if not pa.types.is_timestamp(field.type):
+            continue
+        column = batch.column(number).cast(pa.timestamp("us"))
+        if pc.any(pc.greater(column.cast(pa.int64()), _LATEST_US)).as_py():
+            moments = column.to_numpy(zero_copy_only=False)
+            texts = [None if np.isnat(each) else f"{np.datetime_as_string(each, 'ms')}+00:00" for each in moments]
+            batch = batch.set_column(number, field.name, pa.array(texts, pa.string()))
+    return batch
 
 
 def _print_on_terminal(heads: list[str], rows: list[list[str]], left: list[bool]) -> None:

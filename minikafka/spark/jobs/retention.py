@@ -13,6 +13,7 @@ from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.segment_facts import SegmentFacts, segment_facts
 from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.recover.offline_log import config_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ comes, and for what goes by the other two |
 
     `now`: ms since 1970, None for this machine's clock. `configs`: settings of all topics, as `K=V`, by default
     Kafka's. `metadata`: a log directory with `__cluster_metadata-0`, where topics' own settings are, which come first;
-    settings of a broker count if they are given in `configs`. A broker looks every `log.retention.check.interval.ms`,
+    settings of a broker count if they are given in `configs`. In an object store it is read with the settings of
+    `partitions`. A broker looks every `log.retention.check.interval.ms`,
     and removes the files `file.delete.delay.ms` later; tiered storage is not looked at. What goes by its size goes
     `now`: how large the log will be tomorrow nobody knows. With damage, mode FAILFAST ends the job; in others a segment
     that cannot be read has no `newest`, and `retention.ms` stops there. Where `metadata` has no metadata log, or one
@@ -68,7 +70,7 @@ comes, and for what goes by the other two |
         known = facts.withColumns(defaults)
     else:
         topics = (
-            table(facts.sparkSession, "metadata", [metadata], {})
+            table(facts.sparkSession, "metadata", [metadata], dict(carried_settings(partitions.schema)))
             .groupBy("topic")
             .agg(F.first("settings").alias("of"), F.first("topicId").alias("knownId"))
         )

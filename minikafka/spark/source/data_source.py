@@ -27,7 +27,8 @@ partitions of the query | all |
 | `startingOffsetsByTimestampStrategy` | where no record is late enough: `error`, or start at `latest` | `error` |
 | `isolation.level` | `read_uncommitted`, `read_committed` (also as `kafka.isolation.level`) | `read_uncommitted` |
 | `bounds` | `high_watermark`, `log_end` | `high_watermark` |
-| `copies` | where several directories have the same partition: `all` reads each, `refuse` ends the query | `all` |
+| `copies` | where several directories have the same partition: `all` reads each, `furthest` the one whose log end is \
+furthest, `refuse` ends the query | `all` |
 | `mode` | damage: `FAILFAST`, `PERMISSIVE` (adds a column `_corrupt`), `DROPMALFORMED` | `FAILFAST` |
 | `failOnDataLoss` | whether the query ends where offsets that are asked for are gone | `true` in mode `FAILFAST` |
 | `checkCrcs` | whether the checksum of each batch that is read is checked; without, `batches` on a local disk reads \

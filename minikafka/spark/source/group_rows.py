@@ -12,7 +12,8 @@
 A later commit takes the place of an earlier one, and a tombstone (the group let go of the partition, or the commit
 expired) removes it. Commits within a transaction count once that is committed, and then only if nothing later is known
 already. Bounds are as for records; `read_committed` changes nothing. `subscribe` names topics that were committed for.
-A directory that is named twice is read once, and two replicas of `__consumer_offsets` are told both.
+A directory that is named twice is read once. Two replicas of `__consumer_offsets` are told both, unless the option
+`copies` says otherwise: a group that one of them has let go of, the other may still have.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Which segments of Kafka logs lie below the paths that a query names; nothing is changed or locked."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
@@ -135,18 +135,6 @@ def _without_aliases(chosen: _Chosen) -> _Chosen:
         others = once.setdefault((path, storage), set())
         once[path, storage] = None if names is None or others is None else names | others
     return once
-
-
-def require_single_copies(found: Iterable[DiskPartition]) -> None:
-    """Raises IllegalArgumentException for a partition in several directories: its records are there several times."""
-    seen: dict[TopicPartition, str] = {}
-    for each in found:
-        other = seen.setdefault(each.topic_partition, each.directory) if each.chosen else each.directory
-        if other != each.directory:
-            raise IllegalArgumentException(
-                f"{each.topic_partition} is in {other} and in {each.directory}: its records would count several times, "
-                "so name the directories of one copy; copies=all counts each copy"
-            )
 
 
 def _is_put_aside(path: str, pattern: str) -> bool:

@@ -18,8 +18,9 @@ from minikafka.common.errors import (
 )
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.spark.source.damage import by_names_of_java
-from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions, require_single_copies
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
 from minikafka.spark.source.partition_names import log_dir_of, partition_of
+from minikafka.spark.source.several_copies import chosen_copies
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
@@ -35,7 +36,7 @@ def settled_partitions(options: SourceOptions, subscription: Subscription) -> li
     """What `find_partitions` finds below the options' paths, and raises.
 
     Raises KafkaStorageException for a topic of which a write has maybe moved some partitions and others not, and what
-    `require_single_copies` raises, if the options refuse copies.
+    `chosen_copies` raises.
     """
     for looks_left in reversed(range(_LOOKS)):
         found, failure = list[DiskPartition](), None
@@ -60,9 +61,7 @@ def settled_partitions(options: SourceOptions, subscription: Subscription) -> li
         if half_written is None and not (has_ended and looks_left):
             if failure is not None:
                 raise failure
-            if options.refuses_copies:
-                require_single_copies(found)
-            return found
+            return chosen_copies(found, options.copies)
         time.sleep(_PAUSE_S)
     assert half_written is not None
     mark, topic = half_written

@@ -71,7 +71,7 @@ class SourceOptions(NamedTuple):
     latest_if_no_offset: bool
     isolation: IsolationLevel
     to_log_end: bool
-    refuses_copies: bool
+    copies: str
     on_damage: OnDamage
     check_crcs: bool
     include_headers: bool
@@ -128,7 +128,7 @@ def _options(given: Mapping[str, str], starting: Border, ending: Border) -> Sour
         latest_if_no_offset=_choice(given, "startingOffsetsByTimestampStrategy", ("error", "latest")) == "latest",
         isolation=_isolation(given),
         to_log_end=_choice(given, "bounds", ("high_watermark", "log_end")) == "log_end",
-        refuses_copies=_choice(given, "copies", ("all", "refuse")) == "refuse",
+        copies=_choice(given, "copies", ("all", "furthest", "refuse")),
         on_damage=_on_damage(given),
         check_crcs=_flag(given, "checkCrcs", default=True),
         include_headers=_flag(given, "includeHeaders"),
