@@ -356,7 +356,7 @@ print(found.first_difference)
 # - A follower gets what lies below LEO, a `read_uncommitted` consumer below HW, a `read_committed` one below LSO.
 # - Aborted records are sent to everybody. A `read_committed` consumer gets a list of the aborted transactions, and skips their records.
 # - The list may name too many transactions, never too few.
-# - One open transaction keeps all records, from its first one on, from `read_committed` consumers, whoever wrote them.
+# - From the first record of an open transaction on, `read_committed` consumers get nothing, whoever wrote it.
 #
 # ![Three readers, three bounds](../diagrams/read.svg)
 #
