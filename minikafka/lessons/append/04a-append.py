@@ -44,7 +44,7 @@ print("with the real append:", [record.offset for batch in log.active_segment.lo
 print("reading at offset 3:", [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch])
 
 # %% [markdown]
-# Without the real `append` no reader finds the records `3`, `4` and `5`. **To append is to give order:** an offset to each record, an epoch to each leader. The write itself is one line in the middle.
+# Without the real `append` no reader finds the records `3`, `4` and `5`. **To append is to give order:** an offset to each record, its leader's epoch to each batch. The write itself is one line in the middle.
 #
 # (`records(3, 1)` is a batch of three records with values of one byte. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 compares them with minikafka.)
 #
@@ -119,7 +119,7 @@ walk.play()
 #
 # ### On a follower
 #
-# The follower is empty. When it asked, it knew only epoch 0. Its fetch brings five batches of epoch 0, and one of epoch 1, which another leader wrote.
+# The follower is empty. When it asked, it knew only epoch 0. Its fetch brings five batches of epoch 0, and one of epoch 1.
 
 # %%
 follower, twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
@@ -213,7 +213,7 @@ erratum(
 # %% [markdown]
 # - **first_offset, last_offset:** inclusive; −1 if nothing valid came in. On a follower magic 0 and 1 hide the first one: −1, too.
 # - **last_leader_epoch:** that of the incoming batch. A producer knows none: None on a leader.
-# - **max_timestamp:** of the batch after step 5, so with LogAppendTime it is the topic's. **log_append_time:** else −1.
+# - **max_timestamp:** the largest one after step 5; with LogAppendTime that is the leader's clock. **log_append_time:** that clock, too; without LogAppendTime −1.
 # - **log_start_offset:** of the *log*. **source_compression:** the codec (gzip, lz4 …) of the last incoming batch that is compressed; else NONE.
 # - **last_offset_of_first_batch:** from step 2, so the leader's is still the producer's. **num_messages:** last − first + 1, gaps included.
 #
@@ -251,8 +251,8 @@ print("closed: step", walk.frames[-1].step.number, walk.frames[-1].outcome)
 refused_appends()
 
 # %% [markdown]
-# Steps 6 and 8 had happened when step 9 refused. They leave an epoch without records and an empty segment, both harmless, in Kafka 4.3.0 too. *closed* can come at any moment, when the disk has failed and the broker has
-# closed the files. The table has the other refusals. Up to step 5 nothing is left. From step 7 on a new leader's epoch stays, from step 9 on also a rolled segment; *nothing* there means that the leader was not
+# Steps 6 and 8 had happened when step 9 refused. They leave an epoch without records and an empty segment, both harmless, in Kafka 4.3.0 too. Step 4 refuses each append to a *closed* log: the disk has failed, and the broker has
+# closed the files. The table has the other refusals. Up to step 5b nothing is left. From step 7 on a new leader's epoch stays, from step 9 on also a rolled segment; *nothing* there means that the leader was not
 # new and the segment had room.
 #
 # ## 5. Three witnesses

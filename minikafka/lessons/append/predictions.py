@@ -11,7 +11,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         10: "10 is the first of the three.",
     },
     "follower-end-after-copy": {
-        13: "Another leader wrote the batch of epoch 1: it is skipped.",
+        13: "The batch of epoch 1 is of a later epoch than the one in which the follower asked: it is skipped.",
         0: "Only the batch of the later epoch is skipped.",
         "UnexpectedAppendOffsetException": "That is for offsets below LEO. A batch of a later epoch is skipped without an exception.",
     },

@@ -63,7 +63,7 @@ diagram("crash")
 # %% [markdown]
 # - **Unclean stop:** the process or the machine died; the file `.kafka_cleanshutdown` is missing.
 # - **Page cache:** the system's memory, where a write to a file first arrives. A **flush** (`fsync`) takes it to the device.
-# - **Recovery point:** all records below it are known to be on the device. A checkpoint file keeps it for the next start.
+# - **Recovery point:** all records below it are known to be on the device, or are deleted. A checkpoint file keeps it for the next start.
 # - **To recover a segment:** check each batch, cut at the first bad one, build the indexes anew.
 #
 # A real broker was killed with `kill -9` and left these files of `orders-0`. The two longest are indexes of the active segment, not yet trimmed to their entries:
@@ -325,9 +325,9 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Does it make progress? The base offsets in these lines rise. (*N recovered* always says 0 in 4.3.0.) A long start is
-# normal after an unclean stop. Don't kill it: the next start would begin at the same recovery points. Then ask why the stop was unclean: often the service manager
-# did not wait long enough. `minikafka verify DIRECTORY` tells what a start would cut, without changing a byte.
+# Does it make progress? In the lines of each partition the base offsets rise. (*N recovered* always says 0 in 4.3.0.) A long start is
+# normal after an unclean stop. Don't kill it: the next start would begin at the same recovery points. (Without a power cut, ask why the stop was unclean: often the service manager
+# did not wait long enough.) `minikafka verify DIRECTORY` tells what a start would cut, without changing a byte.
 #
 # </details>
 

@@ -25,7 +25,7 @@ def end_after_damage_above() -> int:
 
 
 def recovery_point_after_unclean() -> int:
-    """The same after a kill."""
+    """The recovery point after a kill, where the file says 2 and the log ends at 8."""
     return load(another(_killed()), SMALL, recovery_point=2).recovery_point
 
 
@@ -70,7 +70,8 @@ QUESTIONS = (
     Question(
         CHOOSE,
         "The scan",
-        "And after a kill, with the same file?",
+        "The same log, killed, with all of its bytes and no damage. The file of recovery points says 2. Which recovery"
+        " point has the log after the start?",
         recovery_point_after_unclean,
         "Everything was read and found good, but being read is not being flushed.",
         {0: "0", 2: "2", 8: "8"},

@@ -13,7 +13,8 @@
 # the disk deletes a file of 34 bytes, the log's `.txnindex`, and starts the broker again. It starts without a warning. What goes wrong without that file?
 
 # %%
-from minikafka.lab import OffsetRuler, ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, transaction, values_seen, wake_witnesses
+from minikafka.lab import OffsetRuler, SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through
+from minikafka.lab import transaction, values_seen, wake_witnesses
 from minikafka.lab.stage.damage import another, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
 from minikafka.log.fetch_isolation import FetchIsolation
 
@@ -72,7 +73,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. A segment whose `.index` is missing or whose `.txnindex` is bad is recovered when it is opened, after any stop.
+# 1. A segment whose `.index` is missing or whose `.txnindex` fails the sanity check is recovered when it is opened, after any stop.
 # 2. Of a segment that it does not recover, a load believes the entries of the offset index and the time index.
 # 3. Loading twice gives the same bytes as loading once.
 #
@@ -104,7 +105,7 @@ step_through(
 ).play()  # fmt: skip
 
 # %% [markdown]
-# Three questions to each segment: is the `.index` there, was the time index made just now, does each entry of the `.txnindex` end in the segment? The first one fails for segment 30, and
+# Three questions to each segment: is the `.index` there, was the time index made just now, does no entry of the `.txnindex` end below the segment? The first one fails for segment 30, and
 # `LogLoader.loadSegmentFiles` has it recovered.
 #
 # ### Damage and a missing index
@@ -112,7 +113,8 @@ step_through(
 # The killed broker's directory, without the index of segment 30, and with a bad bit in that segment's first batch. (With the bad bit alone the scan ends the log there, at 30.)
 
 # %%
-both = remove(flip(another(killed), "030.log", 100), "030.index")
+bad = flip(another(killed), "030.log", 100)
+both = remove(another(bad), "030.index")
 predict(
     "log-end-bad-bit",
     "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
@@ -128,9 +130,15 @@ for clean in (True, False):
     print("  a read from 30 begins with batch", next(found.batches()).base_offset)
     print("  Apache Kafka leaves the same files:", loaded_by_both(both, TOPIC, clean=clean).equal)
 
+# %%
+shelf = SegmentShelf(load(another(killed), TOPIC), "After an unclean stop").snap("no damage")
+for damage, directory in (("a bad bit in segment 30", bad), ("a bad bit in segment 30, and no .index", both)):
+    shelf.frames += SegmentShelf(load(another(directory), TOPIC)).snap(damage, 30, note="cut").frames
+shelf.play()
+
 # %% [markdown]
-# **The log has a hole.** Segment 30 is empty, 41 and 56 stay, and a reader of 30 gets 41 without an error, after any stop. Phase 4 recovers the segment without an index;
-# `LogLoader.loadSegmentFiles` ignores how much was cut. The scan of phase 5 finds that segment sound and goes on.
+# **The log has a hole.** Segment 30 is empty, 41 and 56 stay, and a reader of 30 gets 41 without an error, after any stop. `LogLoader.loadSegmentFiles` recovers the segment without an index
+# when it opens it (phase 4 of *Loading*), and ignores how much was cut. The scan (phase 5) finds that segment sound and goes on.
 #
 # ### Indexes that are wrong
 #
@@ -286,7 +294,7 @@ print(found.first_difference)
 print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value(6, "result"))
 
 # %% [markdown]
-# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte it would be slow, at each start anew.
+# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte each such read would be slow, and no later start asks again: the file is there now, empty.
 #
 # ## 6. Exercises
 #
@@ -308,17 +316,17 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # <details><summary>One answer</summary>
 #
 # The files of the segment in between. Is its `.log` empty, or much smaller than the others? Then its `.index` was missing at a start, the segment was recovered, and what was bad was cut: look in the broker's
-# log for *Could not find offset index file*, and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: check by `minikafka verify`, stop the broker, delete the `.index`.
+# log for *Found invalid messages in log segment* (and, if the stop before was clean, *Could not find offset index file*), and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: check by `minikafka verify`, stop the broker, delete the `.index`.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` is bad. It asks little else.
+# - After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` fails the sanity check. It asks little else.
 # - What such a recovery cuts leaves a hole: the segments above stay, and no reader is told.
 # - The entries of offset and time indexes are believed. Only the scan after an unclean stop makes those of the scanned segments anew.
-# - A `.txnindex`, a snapshot or the epoch file that is gone is not missed after a clean stop. What it said is forgotten.
+# - A `.txnindex`, the epoch file, or all snapshots that are gone are not missed after a clean stop. What they said is forgotten.
 # - If you suspect an index: stop the broker, check by `minikafka verify` that the `.log` is sound, and delete the `.index`.
 #
 # ![What a start asks of the files](../diagrams/damaged_files.svg)
@@ -326,9 +334,9 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # | file, with the broker stopped | may you delete it? | what happens |
 # |:---|:---|:---|
 # | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
-# | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so |
+# | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so unless the segment is scanned |
 # | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
-# | `.txnindex` | no | after a clean stop, and below the recovery point after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
+# | `.txnindex` | no | after a clean stop, and below the scanned segments after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
 # | `leader-epoch-checkpoint` | no | after a clean stop, and below the scanned segments after any, this replica cannot say where an epoch ended |
 # | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
 # | `.log` | no | its records are gone |

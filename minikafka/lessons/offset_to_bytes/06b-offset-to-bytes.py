@@ -234,8 +234,8 @@ print(*walk.frames[-2:], sep="\n")
 print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
 
 # %% [markdown]
-# That is **zero copy**. The broker does not touch the bytes: it sends batches as the producer compressed them, aborted records and
-# markers included. (With TLS it has to touch them: no zero copy.) Now a view of 95 bytes, whose file first grows and then is cut:
+# That is **zero copy**. The broker does not touch the bytes: it sends the batches as they are stored, compressed ones too, with aborted records and
+# markers. (With TLS it has to touch them: no zero copy.) Now a view of 95 bytes, whose file first grows and then is cut:
 
 # %%
 view = orders.read(15, 1_048_576, FetchIsolation.LOG_END).records
@@ -339,7 +339,7 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # %% [markdown]
 # ### Card
 #
-# - A read finds the segment, by its index a byte, and by a scan of batch headers from there on the batch.
+# - A read finds the segment. The segment's index gives a byte, and a scan of batch headers from there on gives the batch.
 # - An answer begins with the batch that holds the start. The reader drops what it has not asked for.
 # - The limit counts bytes: the last batch may be cut, and the reader drops it. Only the first batch may exceed the limit.
 # - A search by time finds the first record, in the order of offsets, that is not older.

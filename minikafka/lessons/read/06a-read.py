@@ -42,8 +42,7 @@ print("without:", seen := values_seen(bank, FetchIsolation.HIGH_WATERMARK))
 print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]
-# The first reader pays Bob 90 that were aborted and takes 10 that are not committed. Nobody can take the aborted records out of the
-# append-only log. **The log is the same for all readers. They differ in the bound where a read stops, and in a list of what they must skip.**
+# The first reader pays Bob 90 that were aborted and takes 10 that are not committed. An abort takes no record out of the log. **The log is the same for all readers. They differ in the bound where a read stops, and in a list of what they must skip.**
 #
 # (A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 compares them with minikafka.)
 #
@@ -166,7 +165,7 @@ step_through(
 #
 # Below the bound every transaction is *decided*. The list of the aborted ones comes from the transaction index of the segment
 # that holds the **marker**. `read(0, …, TXN_COMMITTED)` gets records below offset 5, all of segment 0. It asks the indexes from that segment on, one after the other. It stops
-# at an entry whose last stable offset is not below the end of what was read: when that entry was written, all of that was decided.
+# at an entry whose last stable offset is not below the end of what was read: when that entry was written, every transaction below that end was decided.
 
 # %%
 for segment in log.log_segments:
@@ -345,7 +344,7 @@ print(found.first_difference)
 # <details><summary>One answer</summary>
 #
 # Compare the last stable offset with the high watermark. If it lags, a transaction is open: `kafka-transactions.sh describe-producers` shows whose, and
-# where it began. One stuck producer holds back all records after its own, plain ones too, until the coordinator aborts
+# where it began. One stuck producer holds back all records from its first one on, plain ones too, until the coordinator aborts
 # its transaction after `transaction.timeout.ms`, if it knows of it. If the two are equal: is it skipping a long run of aborted records?
 #
 # </details>
@@ -357,7 +356,7 @@ print(found.first_difference)
 # - A follower gets what lies below LEO, a `read_uncommitted` consumer below HW, a `read_committed` one below LSO.
 # - Aborted records are sent to everybody. A `read_committed` consumer gets a list of the aborted transactions, and skips their records.
 # - The list may name too many transactions, never too few.
-# - One open transaction holds back all records after its own from `read_committed` consumers, whoever wrote them.
+# - From the first record of an open transaction on, `read_committed` consumers get nothing, whoever wrote it.
 #
 # ![Three readers, three bounds](../diagrams/read.svg)
 #

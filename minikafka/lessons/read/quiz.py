@@ -38,9 +38,10 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "What was aborted",
-        "At that moment a `read_committed` consumer reads from 0. Which offsets does its application get?",
+        "After these operations a `read_committed` consumer reads from 0. Which offsets does its application get?",
         seen_by_read_committed,
         "2, 3 and 4 were aborted, and 5 belongs to nobody's transaction. From 6 on everything waits for producer 8.",
+        workload=REPLICATED,
     ),
     Question(
         COMPUTE,

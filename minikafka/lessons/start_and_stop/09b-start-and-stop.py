@@ -196,8 +196,8 @@ for line, (recovered, recovery_point, offline) in told.items():
     print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
 
 # %% [markdown]
-# A value that is too low costs time. A value that is too high is lowered to the log end: Kafka then trusts all segments below the last one, even if they were never flushed. If partition or offset is no number, the whole
-# file is ignored. A line without exactly three words counts, after any stop, as a failing disk: the start still recovers the log, but the directory goes offline. But the numbers count only after an unclean stop:
+# A value that is too low costs time. A value above the log end is lowered to it: Kafka then trusts all segments below the last one, even if they were never flushed. If the partition or the offset is no number, the whole
+# file is ignored. An entry without exactly three words counts, after any stop, as a failing disk: the directory goes offline (after this kill the start has recovered the log before). The numbers count only after an unclean stop:
 
 # %%
 layer = StorageLayer()
@@ -327,7 +327,7 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # <details><summary>One answer</summary>
 #
 # Was the stop clean? The broker's log says it for each directory. If not: was the process killed before its stop was done, or was an earlier start killed? Had a directory failed?
-# With fresh recovery points one segment per log is read, without the file everything. `num.recovery.threads.per.data.dir` says how many logs at a time.
+# With fresh recovery points one or two segments per log are read, without the file all of them. `num.recovery.threads.per.data.dir` says how many logs at a time in each directory.
 #
 # </details>
 
@@ -335,7 +335,7 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # ### Card
 #
 # - The marker of a clean stop is there only while nobody has the logs open. A start takes it away before it opens the first log.
-# - After a clean stop a start reads no segment. After any other it reads each log from its recovery point in the file on.
+# - After a clean stop a start checks no segment that has its `.index`. After any other it checks each log from the segment of its recovery point in the file on.
 # - A recovery point in the file that is too low costs time. One that is too high may make the start trust what was never flushed.
 # - After an error in one file the whole log directory goes offline with its logs. The broker goes on with the others.
 # - The name of a directory tells what it is: a log, or one that ends in `-delete`, `-future` or `-stray`.
@@ -347,8 +347,8 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # | `.lock`, held by another process | fails |
 # | the marker | deletes it; takes each log's end for its recovery point |
 # | no marker | reads each log from the segment of its recovery point on |
-# | no file of recovery points, or one with a word that should be a number | reads all segments after an unclean stop |
-# | a line without exactly three words in that file | takes the directory offline |
+# | no file of recovery points, or an entry in it whose partition or offset is no number | reads all segments after an unclean stop |
+# | an entry in that file without exactly three words, or another number of entries than it says | takes the directory offline |
 # | a directory that ends in `-delete` | has it deleted a minute later by default |
 # | a directory that ends in `-stray` | keeps it, and does not use it |
 # | any other directory that is no log's, except the cluster's metadata and `remote-log-index-cache` | fails |

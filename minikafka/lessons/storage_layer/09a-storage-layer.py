@@ -65,14 +65,15 @@ diagram("storage_layer")
 # - **Recovery point** of a log: everything below it is known to be on the device (flushed), or lies below the log's start.
 # - **Checkpoint:** a text file with an offset for each partition. Two tasks write one each: recovery points, and log starts.
 #
-# The checkpoints of a log directory one minute after a start. They hold version, number of lines, then topic, partition, offset.
+# The checkpoints of a log directory one minute after a start; both logs have been rolled. They hold version, number of lines, then topic, partition, offset.
 
 # %%
 layer = StorageLayer()
 layer.start()
 layer.create("orders-0", "users-0")
-layer.append("orders-0", *"abc")
-layer.append("users-0", *"abcde")
+for name, values in (("orders-0", "abc"), ("users-0", "abcde")):
+    layer.append(name, *values)
+    layer.roll(name)
 layer.delete_records("users-0", 2)
 layer.sleep(60)
 for name in (RECOVERY_POINTS, LOG_STARTS):
@@ -88,7 +89,7 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once.)
+# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once. A start may lower them, too; then the file waits for its task.)
 # 2. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
 # 3. The checkpoints name only logs that are in use: when a log is deleted, they are written without it.
 
@@ -104,7 +105,7 @@ print("rule 3:", layer.checkpoint(), layer.checkpoint(LOG_STARTS))
 # ### The clock runs
 #
 # Three records are acknowledged at second 0. The tasks first run 30 seconds after the start; those that write the checkpoints run every 60 seconds from then on. At second 90, after their
-# run, the log is rolled. In the background `flush-log` then flushes all below the new segment.
+# run, the log is rolled. In the background the task `flush-log` then flushes all below the new segment.
 
 # %%
 layer = StorageLayer()
@@ -297,7 +298,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# `kafka-delete-logs` deletes the renamed directory a minute later, after the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
+# The task `kafka-delete-logs` deletes the renamed directory a minute later, after the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
 
 # %%
 layer.sleep(50)
@@ -410,7 +411,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # - A flush moves the recovery point in memory. A task writes it into the file, by default once a minute, and flushes nothing.
 # - A log start that no task has written down is lost by a kill: deleted records are back.
 # - `retention.ms` says from when on records may go. They go at the next run of the retention task, which passes over compacted logs.
-# - What is deleted first gets another name. Its disk space is free a minute later by default.
+# - What is to be deleted gets another name first. Its disk space is free a minute later by default.
 #
 # ![Five tasks, and what each does in a log directory](../diagrams/storage_layer.svg)
 #

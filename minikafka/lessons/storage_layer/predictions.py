@@ -24,7 +24,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         60: "The flusher runs at 30, then every 60 seconds.",
     },
     "second-old-records-go": {
-        60: "They may go then. The task runs every five minutes.",
+        60: "They may go right after that. The task runs every five minutes.",
         61: "They may go then. The task runs every five minutes.",
         90: "The retention task runs every five minutes.",
         300: "The first run is at 30, not at 0.",

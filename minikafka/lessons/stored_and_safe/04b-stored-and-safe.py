@@ -40,7 +40,7 @@ leader = fresh_log({"cleanup.policy": "compact"})
 print("sent to a leader:", type(step_through(leader.append_as_leader, sent("3x10"), leader_epoch=0).raised).__name__)
 
 # %% [markdown]
-# The cleaner drops what has no key. Three records are gone, although their producer got its answer. The real leader refuses them. **What a
+# The cleaner drops what has no key: three records that were stored are gone. The real leader refuses them. **What a
 # leader stores, all others believe:** followers, indexes and cleaners.
 #
 # (`append_as_follower [3x10]` is a line of a workload: a batch of three records with values of 10 bytes. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for
@@ -56,7 +56,7 @@ diagram("stored_and_safe")
 #
 # - **Codec:** how the records of a batch are compressed: none, gzip, snappy, lz4 or zstd.
 # - **Device:** the disk itself. A write ends in the system's memory; a **flush** takes it to the device.
-# - **Recovery point:** below it everything is known to be on the device.
+# - **Recovery point:** below it everything is known to be on the device, or deleted.
 # - **Log start:** the first offset that may be read.
 #
 # ## 3. The rules
@@ -407,7 +407,7 @@ print(found.first_difference)
 #
 # - A leader reads each record, and refuses a batch as a whole. The exception lists each bad record.
 # - A leader that keeps the codec keeps the records' bytes and writes into the header alone. Where the codecs differ, it builds a new batch.
-# - The records' timestamps, not the clock, make a segment end and fill the time index.
+# - Where a segment ends by its age, the records' timestamps count, not the clock. They fill the time index, too.
 # - An append is not a flush. What lies at or above the recovery point may still be in the system's memory.
 # - A deletion only raises the log start, never above the high watermark. Only a truncation lowers it.
 #

@@ -117,7 +117,7 @@ follower_ends = Exercise(
     beliefs=[
         Belief(
             _ends(skips=lambda batches, asked: batches),
-            "You take batches of a later epoch than the one that the follower asked in. Those are another leader's.",
+            "You take batches of a later epoch than the one that the follower asked in. They may not follow what it has: the log may have been cut in between.",
         ),
         Belief(
             _ends(skips=lambda batches, asked: [batch for batch in batches if batch[2] <= asked]),
