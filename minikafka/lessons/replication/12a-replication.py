@@ -199,7 +199,7 @@ LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset"}
 step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest=LOCALS, watch=lost.log(0)).play()
 
 # %% [markdown]
-# Now the silent broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
+# Now broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
 
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
@@ -378,7 +378,7 @@ print(found.first_difference)
 print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
 
 # %% [markdown]
-# The producer has its answer while the records are still on their way. If leader and network fail then, no living broker has them.
+# The producer has its answer before broker 2 has the records. If the leader fails then and broker 2 is elected, they are lost.
 
 # %% [markdown]
 # ## 6. Exercises
