@@ -55,7 +55,7 @@ spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "new
 # `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are to come nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
 #
 # - **Records to come:** the rows at or above a group's committed offset.
-# - **Damage:** bytes that break the format. With `mode=PERMISSIVE` the source makes a row of each damage that a query meets; otherwise the query fails.
+# - **Damage:** bytes that break the format. With `mode=PERMISSIVE` the source makes a row of each damage that a query meets; by default the query fails.
 
 # %%
 diagram("log_audit")
