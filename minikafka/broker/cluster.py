@@ -37,7 +37,7 @@ from minikafka.server.default_alter_partition_manager import ControllerChannel
 from minikafka.server.in_process_send import Peer
 from minikafka.server.partition_fetch_state import PartitionFetchState
 
-PRODUCE_VERSION = 11  # the last that calls topics by their names
+PRODUCE_VERSION = 11  # calls topics by their names; from 13 on requests have ids
 FETCH_VERSION = 12  # the same
 LIST_OFFSETS_VERSION = 10
 CLUSTER_ID = "minikafka"

@@ -32,7 +32,7 @@ deleted = by_size.delete_old_segments()
 # %%
 predict(
     "settings-after-retention",
-    "The older segments are gone. How many of the three settings does a consumer find?",
+    "Retention has run. How many of the three settings does a consumer find?",
     ___,
     lambda: len(table(by_size)),
 )
@@ -66,13 +66,13 @@ diagram("compaction")
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
-# - **Tombstone:** a record with a key and no value. It deletes the key, and stays at least until its **delete horizon** (◆; next lesson).
+# - **Tombstone:** a record with a key and no value. It deletes the key. Unless superseded, it stays at least until its **delete horizon** (◆; next lesson).
 #
 # ## 3. The rules
 #
 # 1. A record that stays keeps its offset, its key and its value, and records keep their order.
 # 2. After a cleaning no key has two records below the cleaner point.
-# 3. Whoever reads the committed records of the log from its beginning has the same table after a cleaning as before.
+# 3. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
 # 4. Nothing at or above the first uncleanable offset is touched.
 #
 # Here they are. (`-b` writes a tombstone of `b`. `Cleaning(log).turn()`: a cleaner cleans the dirtiest of its logs.)
@@ -268,7 +268,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 7 renames files; *Loading* stops after each rename. The thread then writes the end that `do_clean` returned into the checkpoint. This walk had no thread: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
+# Step 7 renames files; the lesson *Loading* stops after each rename. Then the cleaner's thread writes the end that `do_clean` returned into the checkpoint. Here no thread ran: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
 #
 # **Groups.** The cleaner joins neighbours that fit into one segment. Five segments have 97 bytes each; the limit is 180. Of each of the first four, one record in four will stay:
 
@@ -399,7 +399,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 #
 # <details><summary>One answer</summary>
 #
-# Does its line in `cleaner-offset-checkpoint` move? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, `min.compaction.lag.ms`, or a segment that never rolls (`segment.ms`). Does the cleaner live, and has it given the partition up (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
+# Does its line in `cleaner-offset-checkpoint` move? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, or `min.compaction.lag.ms`. Does the cleaner live, and has it given the partition up (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
 #
 # </details>
 

@@ -28,7 +28,8 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "Offset 4 brings the fourth key.",
     },
     "records-second-pass-writes": {
-        3: "That is the head. The tail is rewritten as well.",
+        3: "Those are of the head. The tail is rewritten as well.",
+        4: "So many does the first pass read.",
         10: "So many are read. Three go: c at 2, a at 9 and 11.",
         6: "The newest record of b is a tombstone, and its horizon is not reached: it stays.",
         8: "Three go: c at 2, a at 9 and 11.",

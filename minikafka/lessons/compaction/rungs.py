@@ -207,7 +207,8 @@ groups = Rung(
         ),
         Belief(
             _groups(counts_indexes=False),
-            "You forget the indexes. Both kinds have to fit into one index of `max_index_size` bytes.",
+            "You forget the indexes. The offset indexes must fit into `max_index_size` bytes, and so must the time "
+            "indexes.",
         ),
         Belief(
             _groups(counts_offsets=False),

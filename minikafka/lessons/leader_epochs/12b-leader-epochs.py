@@ -62,7 +62,7 @@ print("a consumer of broker 2 gets:", *sound.consumed())
 # - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment removes a replica. Every batch has the epoch in which it was written.
 # - **Epoch cache:** the offset at which each epoch of a log begins, in the file `leader-epoch-checkpoint`. A new leader adds its epoch before it writes a record.
 # - **LEO**, **HW**, **ISR:** log end, high watermark, in-sync replicas.
-# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version` turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
+# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or while it was smaller. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version` turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
 # - **Unclean election:** the new leader is in neither the ISR nor the ELR. It may lack acknowledged records.
 
 # %%

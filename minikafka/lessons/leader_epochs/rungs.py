@@ -66,7 +66,8 @@ _BACK = "start {0}\nfollow {0}\nfollow {0}\nfollow {0}\nfollow {0}\n"
 cuts = Rung(
     "Rung 1, where a follower cuts",
     offset_truncation_state.get_offset_truncation_state,
-    why="It is the one place where Kafka throws records away on purpose.",
+    why="Here a follower throws records away. One too many may have been acknowledged; one too few makes two logs "
+    "differ.",
     invariants=(
         "It only asks: its answer is where to cut, never above the log end, and whether that settles it.",
         "Where both logs know the epoch that the leader names, they are one up to where it ends first.",

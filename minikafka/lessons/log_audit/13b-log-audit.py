@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** how late a consumer group is, and whether it is slow or stuck; whether compaction pays; whether two copies of a topic are equal; what a broker would lose of a damaged disk.
 #
-# Four consumer groups read the shop's topics. In the morning `kafka-consumer-groups.sh` said the `LAG` of each: how many offsets lie between the committed one and the high watermark. What goes wrong without a look at the records themselves? A number that answers one question is taken for the answer to another.
+# Four consumer groups read the shop's topics. In the morning `kafka-consumer-groups.sh` said the `LAG` of each: how many offsets lie between the committed one and the high watermark. What goes wrong without a look at the records themselves? Then one number is all there is to judge a group by.
 
 # %%
 from minikafka.lab import ___, answer, bars_by_name, bars_over_time, diagram, erratum, planted, predict, query_walk, scratch, spans_of_time, step_through
@@ -55,7 +55,7 @@ spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "new
 # `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are to come nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
 #
 # - **Records to come:** the rows at or above a group's committed offset.
-# - **Damage:** bytes that a broker would refuse. With `mode=PERMISSIVE` the source makes a row of each that a query meets, instead of ending it.
+# - **Damage:** bytes that break the format. With `mode=PERMISSIVE` the source makes a row of each damage that a query meets; by default the query fails.
 
 # %%
 diagram("log_audit")
@@ -179,7 +179,7 @@ erratum(
 )
 
 # %% [markdown]
-# The table has no rows: the copies are equal. Now somebody changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`. Whoever does it knows the format.
+# The table has no rows: the copies are equal. Now somebody who knows the format changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import table
@@ -249,7 +249,7 @@ answer(spark.sql("""
 """, findings=findings))
 
 # %% [markdown]
-# Kafka would cut the segment of clicks, the log's last, at the damage, with every sound batch behind it; an older segment is not scanned. Only a query *before* the next start can still read them. (The wrong index entry harms no query: the source checks in the log what an index says.)
+# Kafka would cut the segment of clicks, the log's last, at the damage, with every sound batch behind it; a segment below the recovery point is not scanned. Only a query *before* that start can still read them. (The wrong index entry harms no query: the source checks in the log what an index says.)
 #
 # ### As large as you like
 #
@@ -339,9 +339,10 @@ predict(
 
 # %%
 print(found.first_difference)
+print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), " and should be", ours.value(5, "oldest_committed"))
 
 # %% [markdown]
-# A group that has read all that it may is shown as behind.
+# With `read_committed` a group that has read all that it may is shown as behind.
 
 # %% [markdown]
 # ## 6. Exercises

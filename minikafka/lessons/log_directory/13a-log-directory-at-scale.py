@@ -96,7 +96,7 @@ answer(spark.sql("""
 """, other=other, marks=marks, pruned=pruned, many=many))
 
 # %% [markdown]
-# Beside a running broker the rules are the same. It writes its high watermarks every five seconds by default, so a query is that much behind.
+# Beside a running broker the rules are the same. It writes its high watermarks every five seconds by default, so a query is up to that much behind.
 #
 # ## 4. The source, walked
 #
@@ -208,7 +208,7 @@ print(told("transactions"))
 answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
-# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default; in this night it was raised.) While that transaction is open, no `read_committed` reader gets to its first
+# The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default; in this night it was raised.) While that transaction is open, every `read_committed` reader stops before its first
 # offset. Web and `till-1` went on and committed.
 
 # %%

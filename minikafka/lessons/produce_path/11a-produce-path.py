@@ -60,7 +60,7 @@ print("now broker", sound.leader, "leads, and a consumer gets:", *sound.consumed
 diagram("produce_path")
 
 # %% [markdown]
-# - **acks**: what the producer waits for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
+# - **acks**: what the producer waits for: nothing (`0`), the leader's log (`1`), or the in-sync replicas, the **ISR** (`all`; −1 on the wire).
 # - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync for `acks=all`, the leader included.
 # - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
 # - **Purgatory:** where a request with `acks=all` waits for that, for a limited time. The next lesson walks through it.
@@ -117,7 +117,7 @@ walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x"))
 PathWalk(walk, pictured=[10]).play()
 
 # %% [markdown]
-# `KafkaApis` turns the topic id into a name, then asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class below sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
+# From version 13 on a request has topic ids, and `KafkaApis` first turns them into names (the requests here have names). Then it asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class below sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
 
 # %%
 asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
@@ -337,7 +337,7 @@ print(found.first_difference)
 print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')}" for each in (sick, spark, kafka) if each))
 
 # %% [markdown]
-# Spark and Kafka contradict minikafka about the end of the log. No answer shows this bug: the producer is told `NOT_ENOUGH_REPLICAS` as before. It takes that for *nothing was appended* and sends the record again.
+# Spark and Kafka contradict minikafka about the end of the log. No answer shows this bug: the producer is told `NOT_ENOUGH_REPLICAS` as before. That says that nothing was appended, and the producer sends the record again.
 #
 # ## 6. Exercises
 #

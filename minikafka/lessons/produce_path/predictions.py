@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         3: "With acks=all a partition takes nothing while fewer than the minimum are in sync.",
     },
     "second-request-answer": {
-        "nothing": "That is for success. The broker must show a failure somehow.",
+        "nothing": "That is for success. After a failure the broker lets the client notice.",
         "an error": "With acks=0 the client expects no response, so no error can be sent.",
     },
     "which-were-appended": {

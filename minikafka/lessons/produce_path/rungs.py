@@ -306,11 +306,12 @@ _MANY = (
 tells = Rung(
     "Rung 3, one request, many partitions",
     ReplicaManager._append_to_local_log,
-    why="A request for many partitions is many appends. Whoever reads only one of the answers is wrong about the rest.",
+    why="A request for many partitions is many appends. A client that reads only one of the answers is wrong about the "
+    "rest.",
     invariants=(
         "Each partition has a result, in the order of the request, whatever becomes of the others.",
         "Kafka's own topics are refused with InvalidTopicException, unless they are allowed.",
-        "What clients cause or cure themselves (`KNOWN_APPEND_ERRORS`) is told by its code: nothing else is known.",
+        "Of the failures that Kafka expects here (`KNOWN_APPEND_ERRORS`) the error is told, and no log start.",
         "Records that break a rule: the cause, which records, a message for the client, and the log start.",
         "Any other exception: its code, and the log start (`self._failed_append(partition, error)` logs it, and has "
         "the start).",
@@ -331,7 +332,7 @@ tells = Rung(
         ),
         Belief(
             _tells(known=()),
-            "You tell the log start beside every error. Of what clients cause themselves the code says all.",
+            "You tell the log start beside every error. Beside `KNOWN_APPEND_ERRORS` Kafka tells none.",
         ),
         Belief(
             _tells(start=lambda self, key, error: -1),

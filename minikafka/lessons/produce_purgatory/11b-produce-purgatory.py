@@ -61,7 +61,7 @@ diagram("produce_purgatory")
 # %% [markdown]
 # - **Purgatory:** where requests wait, each as a `DelayedProduce`.
 # - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
-# - **Key:** a partition. A request waits under the key of each of its partitions; whoever changes a partition asks those under its key.
+# - **Key:** a partition. A request waits under the key of each of its partitions; a change in a partition makes the broker ask those under its key.
 # - **Timer:** answers when a request's own timeout (its producer's `request.timeout.ms`) is over.
 #
 # ## 3. The rules
@@ -321,7 +321,7 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# The followers: the request waits for the slowest in-sync replica. `LocalTimeMs` is the way to the file, `RemoteTimeMs` the wait in the purgatory. If the latter is high, look at the followers: garbage collection, a busy disk, too few `num.replica.fetchers`. A slow replica holds up `acks=all` until it leaves the ISR (`replica.lag.time.max.ms`). If the latency equals `request.timeout.ms`, look for partitions below the minimum: `UnderMinIsrPartitionCount`.
+# The followers: the request waits for the slowest in-sync replica. `LocalTimeMs` is the way to the file, `RemoteTimeMs` the wait in the purgatory. If the latter is high, look at the followers: garbage collection, a busy disk, too few `num.replica.fetchers`. A slow replica holds up `acks=all` until it leaves the ISR (`replica.lag.time.max.ms`). If the latency equals `request.timeout.ms`, requests time out: a follower in the ISR stands still, or too few have been in sync since the append (`UnderMinIsrPartitionCount`).
 #
 # </details>
 

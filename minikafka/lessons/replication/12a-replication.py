@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas, and how it returns.
 #
-# The next leader is one of the in-sync replicas (ISR). Broker 0 is alone in the ISR and has acknowledged `a`, `b` and `c`. Broker 1 was down. It is back, and its first fetch brings it one batch, `a`.
+# The next leader is normally one of the in-sync replicas (ISR). Broker 0 is alone in the ISR and has acknowledged `a`, `b` and `c`. Broker 1 was down. It is back, and its first fetch brings it one batch, `a`.
 #
 # What goes wrong without a condition for joining the ISR? A bug is planted: *a follower is in sync as soon as it fetches*.
 
@@ -34,7 +34,7 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 print("the producer of c was told:", producer.answer, "(no error: it is acknowledged)")
@@ -143,7 +143,7 @@ erratum(
 )
 
 # %% [markdown]
-# **A late mark loses nothing committed. It costs a producer one more round.**
+# **A late mark loses nothing committed. It makes a producer wait a round longer.**
 #
 # ### Who is in sync
 #
@@ -199,7 +199,7 @@ LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset"}
 step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest=LOCALS, watch=lost.log(0)).play()
 
 # %% [markdown]
-# Now the silent broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
+# Now broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
 
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
@@ -213,7 +213,7 @@ lanes.play()
 walk.play()
 
 # %% [markdown]
-# All three are in sync and at the end of the log. For ten minutes nothing is appended, and no follower fetches.
+# All three have the whole log. For ten minutes nothing is appended, and no follower fetches.
 
 # %%
 quiet = Replication()
@@ -233,7 +233,7 @@ predict(
 # %% [markdown]
 # What counts is how long a follower was *behind*, not silent. (A dead broker is taken out by the controller, by default after 9 seconds without heartbeats.)
 #
-# **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die; one record is sent with `acks=all`, one with `acks=1`.
+# **Below the minimum.** `min.insync.replicas`, how many must be in sync for `acks=all`, is 2. Brokers 1 and 2 die; one record is sent with `acks=all`, one with `acks=1`.
 
 # %%
 few = Replication(min_isr=2)
@@ -378,7 +378,7 @@ print(found.first_difference)
 print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
 
 # %% [markdown]
-# The producer has its answer while the records are still on their way. If the leader and the network fail then, no broker has them.
+# The producer has its answer before broker 2 has the records. If the leader fails then and broker 2 is elected, they are lost.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -406,7 +406,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # ### Card
 #
 # - A follower tells how far it is by the offset that it asks for. So its own high watermark is one round late.
-# - The mark waits for every member of the ISR, for who is proposed, and for a follower that is about to join.
+# - The mark waits for every member of the ISR, for a follower that is proposed, and for one that is about to join.
 # - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
 # - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it.
 # - Below `min.insync.replicas` the mark stands still, and `acks=all` is refused.

@@ -14,8 +14,8 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "second-broker-leaves-isr": {
         30: "At second 30 it was caught up exactly 30 seconds ago. It must be more than that.",
-        31: "From then on it is too late. But the leader checks only every 15 seconds.",
-        60: "The leader checks every 15 seconds, and at second 45 it was already too late.",
+        31: "By then broker 2 is behind for too long, but the leader checks only every 15 seconds.",
+        60: "The leader checks at second 45, and broker 2 is behind for too long by then.",
     },
     "producer-a-was-told": {
         "NONE": "The mark waited for broker 2 until it left the ISR. The producer's time was over before that.",

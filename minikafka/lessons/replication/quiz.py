@@ -44,8 +44,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "Who is in sync",
-        "The same partition had one record on all replicas before. Where is the high watermark after the record with"
-        " `acks=1`?",
+        "Three replicas, `min.insync.replicas=2`, one record on all of them. Then only the leader is left in sync, and"
+        " it takes a record with `acks=1`. Where is the high watermark?",
         mark_below_the_minimum,
         "Below the minimum the mark stands still, whatever producers ask for.",
     ),

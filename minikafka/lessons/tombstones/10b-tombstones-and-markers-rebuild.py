@@ -79,7 +79,7 @@ checks
 # %%
 def check_batch_retention(self, batch):
     """batch: has is_control_batch, delete_horizon_ms, next_offset. self: has current_time, _transaction_metadata,
-    _is_last_of_producer(batch), _upper_bound_offset (where the cleaned part ends). Sets self._discard_batch_records. Returns a
+    _is_last_of_producer(batch), _upper_bound_offset (the first uncleanable offset). Sets self._discard_batch_records. Returns a
     BatchRetentionResult(BatchRetention of the batch, whether it is a marker whose transaction has no data left)."""
     return ___
 

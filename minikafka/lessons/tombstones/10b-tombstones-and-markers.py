@@ -59,7 +59,7 @@ diagram("tombstones")
 # 1. A tombstone that is the newest record of its key stays until its delete horizon.
 # 2. A record of an aborted transaction goes, and hides no other record.
 # 3. A marker stays as long as a batch of its transaction does.
-# 4. Whoever reads the committed records of the log from its beginning has the same table after a cleaning as before.
+# 4. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
 # 5. Log start, high watermark and log end stay. So does what the log knows of its producers.
 #
 # Here they are. (`transaction="abort"` makes the batch an aborted transaction.)
@@ -333,7 +333,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # | a record of an aborted transaction | goes, newest or not, and hides no other record |
 # | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
 # | a producer's last batch without any record left | its header stays until the producer writes again or is forgotten |
-# | the last batch of the cleaned part, without any record left | its header stays for that round |
+# | the last batch below the first uncleanable offset, without any record left | its header stays for that round |
 
 # %% [markdown]
 # **Next:** *The produce path*: from a producer's request to the append.

@@ -278,7 +278,7 @@ checks = Rung(
         "tells whether all data of the marker's transaction are gone, the second whether the batch was aborted.",
         "Aborted data go at once; a marker without data goes when its own horizon is reached. `_discard_batch_records` "
         "says so for the records.",
-        "A batch that `_is_last_of_producer`, or that ends the cleaned part, stays at least as a header.",
+        "A batch that `_is_last_of_producer`, or that ends at `_upper_bound_offset`, stays at least as a header.",
         "The second answer is True for a marker without data: it gets a horizon if it has none.",
     ),
     chosen=(
@@ -303,7 +303,7 @@ checks = Rung(
         ),
         Belief(
             _checks(bound=lambda self, batch: False),
-            "You drop an empty batch at the end of the cleaned part. Its header stays, so that no offset is forgotten.",
+            "You drop an empty batch at `_upper_bound_offset`. Its header stays, so that no offset is forgotten.",
         ),
         Belief(
             _checks(aborted_go=False),

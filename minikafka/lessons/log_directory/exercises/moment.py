@@ -79,8 +79,8 @@ moment = Exercise(
     judged_by_spark,
     solutions.reading_from,
     hints=[
-        "Whoever reads from the first offset whose record is not older than the moment misses nothing: no record before it"
-        " is of that time.",
+        "A consumer that begins at the first offset whose record is not older than the moment misses nothing: no record"
+        " before it is of that time.",
         "SELECT min(offset) … WHERE timestamp >= {moment} is that offset; behind it there may be late records.",
         "Join it with the records at or above it, and count those with timestamp < {moment}. Where nothing is found, a"
         " GROUP BY (or HAVING) leaves no row.",
