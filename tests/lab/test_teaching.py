@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -29,6 +30,20 @@ QUESTIONS = [question for _, question in ASKED]
 TEXTS_TO_READ = [text for text in texts() if REBUILD not in text.name]
 each_text_to_read = pytest.mark.parametrize("text", TEXTS_TO_READ, ids=[text.stem for text in TEXTS_TO_READ])
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.stem for lesson in LESSONS])
+
+
+each_question = pytest.mark.parametrize(
+    ("lesson", "question"), ASKED, ids=[f"{lesson.name[:3].rstrip('-')}-{each.text[:40]}" for lesson, each in ASKED]
+)
+
+
+@cache
+def words_of_card(lesson) -> list[str]:
+    """The lines of the lesson's card, and all words of its picture."""
+    card = card_of(lesson)
+    picture = lesson.parent / re.search(r"!\[.+\]\((.+)\)", card)[1]
+    texts = ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
+    return [*card.splitlines(), " ".join(" ".join("".join(text.itertext()).split()) for text in texts)]
 
 
 @cache
@@ -93,11 +108,31 @@ def test_the_quiz_has_questions_of_all_kinds_from_all_lessons():
         assert (4, each.section) in sections_of(COURSE / f"{lesson.name}.ipynb"), each.text
 
 
+@each_question
+def test_the_card_of_its_lesson_answers_a_question(lesson, question):
+    card = words_of_card(COURSE / f"{lesson.name}.ipynb")
+    missing = [words for words in question.card.split(quiz.GAP) if not any(words in line for line in card)]
+    assert missing == [] and question.card
+
+
+@each_question
+def test_a_reply_refutes_each_wrong_option(lesson, question):
+    assert [*question.replies] == question.wrong() and all(question.replies.values())
+
+
+def test_a_place_or_a_length_does_not_give_the_right_option_away():
+    chosen = [question for question in QUESTIONS if question.kind in (quiz.CHOOSE, quiz.FIRST)]
+    places = [question.solved() for question in chosen]
+    assert all(places.count(letter) < len(chosen) / 2 for letter in places)
+    longest = [max(question.letters(), key=lambda key: len(question.options[key])) for question in chosen]
+    assert sum(key not in question.wrong() for key, question in zip(longest, chosen, strict=True)) < len(chosen) / 2
+
+
 def test_an_answer_that_is_no_option_is_refused():
-    asked = quiz.Question(quiz.CHOOSE, "", "How many?", lambda: 3, "", {1: "one", 2: "two"})
+    asked = quiz.Question(quiz.CHOOSE, "", "How many?", lambda: 3, "", {1: "one", 2: "two"}, card="")
     with pytest.raises(ValueError, match="How many"):
         asked.solved()
-    ordered = quiz.Question(quiz.ORDER, "", "In which order?", lambda: [2], "", {1: "one", 2: "two"})
+    ordered = quiz.Question(quiz.ORDER, "", "In which order?", lambda: [2], "", {1: "one", 2: "two"}, card="")
     with pytest.raises(ValueError, match="In which order"):
         ordered.solved()
 

@@ -33,7 +33,7 @@ TINY = {
     ),
     "quiz.py": (
         "from minikafka.lab.teaching.quiz.question import COMPUTE, Question\n\n"
-        'QUESTIONS = (Question(COMPUTE, "Tiny", "How many?", lambda: 2, "One and one."),)\n'
+        'QUESTIONS = (Question(COMPUTE, "Tiny", "How many?", lambda: 2, "One and one.", card="two"),)\n'
     ),
     "rungs.py": 'LADDER = ("a rung",)\n',
     "zh.py": 'CATALOGUE = {"tiny": "小"}\n',

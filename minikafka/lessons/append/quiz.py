@@ -40,18 +40,24 @@ QUESTIONS = (
             "roll": "a new segment begins, if need be",
             "epoch": "a new leader's epoch is noted",
         },
+        card="LogValidator: offsets from LEO on … 6 note a new leader epoch … 8 roll if it is full … 9 producers:"
+        " epoch, sequence, … 10 write; LEO moves",
     ),
     Question(
         CHOOSE,
         "On a follower",
         "An empty follower is sent a batch with offsets 20 and 21. What then?",
         follower_with_a_gap,
-        "A follower keeps its leader's offsets, and compaction leaves gaps. What begins below its own end would be"
-        " refused.",
+        "A follower keeps its leader's offsets, and compaction leaves gaps.",
         {
-            22: "it ends at 22",
             2: "it ends at 2: offsets are given anew",
             "UnexpectedAppendOffsetException": "`UnexpectedAppendOffsetException`: there is a gap",
+            22: "it ends at 22",
+        },
+        card="A follower keeps its leader's offsets, and gaps are allowed … After an append LEO is the last offset + 1",
+        replies={
+            2: "A leader gives offsets. A follower keeps them, or the two logs would differ.",
+            "UnexpectedAppendOffsetException": "That is for a batch that begins below the follower's own end.",
         },
     ),
 )

@@ -47,19 +47,26 @@ QUESTIONS = (
         left_by_compaction,
         "The active segment is not cleaned and hides nothing: of the part that is cleaned, the newest record of each"
         " key stays, and it keeps its offset.",
+        card="the newest record of its key | stays … A record that stays keeps its offset … active segment",
     ),
     Question(
         FIRST,
         "From where to where",
-        "Your broker shows a compacted topic that grows, and its line in `cleaner-offset-checkpoint` does not move;"
-        " its segments roll, and the cleaner cleans other logs. What do you look at first?",
+        "Your broker shows a compacted topic that grows. Its line in `cleaner-offset-checkpoint` does not move, and"
+        " most of the log lies above it; its segments roll, and the cleaner cleans other logs. What do you look at"
+        " first?",
         what_holds_a_cleaner,
         "Nothing above the last stable offset is cleaned. One transaction that nobody ends holds up all that comes"
         " after it; so does a high watermark that stands still.",
         {
-            "none": "`log.cleaner.dedupe.buffer.size`",
             "stable": "the last stable offset of the partition",
-            "keys": "the number of keys",
+            "none": "`log.cleaner.dedupe.buffer.size`: is the map too small?",
+            "retention": "`retention.ms` of the topic",
+        },
+        card="One open transaction holds up the cleaning of all that comes after it",
+        replies={
+            "none": "A full map costs another turn. The line would still move.",
+            "retention": "The cleaner does not ask for it.",
         },
     ),
 )

@@ -6,7 +6,7 @@ from minikafka.lab.stage.damage import SMALL, another, cut, flip, kill, load
 from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FIRST, Question
 from minikafka.lab.teaching.quiz.small_runs import two_segments
 
-_TORN = "Two batches lie in the first segment of a log (offsets 0 to 3), two in the second (4 to 7), 95 bytes each."
+_LOG = "Two batches lie in the first segment of a log (offsets 0 to 3), two in the second (4 to 7), 95 bytes each."
 
 
 def end_of_a_torn_log() -> int:
@@ -44,37 +44,54 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "A crash at the byte you pick",
-        f"{_TORN} The broker is killed, and of the second file the first 150 bytes are left. Where does the log end"
+        f"{_LOG} The broker is killed, and of the second file the first 150 bytes are left. Where does the log end"
         " after the start?",
         end_of_a_torn_log,
         "A batch survives whole or not at all: one of the two is whole.",
+        card="the last batch is torn | ends before that batch",
     ),
     Question(
         CHOOSE,
         "The scan",
-        "The same log, killed, with all of its bytes; but one bit in the second batch of the *first* segment has"
-        " flipped. The recovery point is 4. Where does it end after the start?",
+        f"{_LOG} The broker is killed, and no byte is missing; but one bit in the second batch of the *first* segment"
+        " has flipped. The recovery point is 4. Where does the log end after the start?",
         end_after_damage_below,
         "Only the segment that holds the recovery point and those above it are scanned. What is flushed is taken to be"
         " good, so the damage stays and is not noticed.",
-        {8: "at 8", 4: "at 4", 2: "at 2"},
+        {2: "at 2", 4: "at 4", 8: "at 8"},
+        card="a batch below the scanned segments is bad | ends where it did; nobody has looked",
+        replies={
+            2: "The scan begins in the second segment and does not meet the bad batch.",
+            4: "At 4 the scan begins. The log ends where it finds a bad batch, and it finds none.",
+        },
     ),
     Question(
         CHOOSE,
         "The scan",
-        "The same with a recovery point of 0?",
+        f"{_LOG} The broker is killed, and no byte is missing; but one bit in the second batch of the first segment has"
+        " flipped. The recovery point is 0. Where does the log end after the start?",
         end_after_damage_above,
         "The scan finds the bad batch and ends the log before it. The sound segment above goes, too.",
-        {8: "at 8", 4: "at 4", 2: "at 2"},
+        {2: "at 2", 4: "at 4", 8: "at 8"},
+        card="a batch of a scanned segment is bad | ends before that batch; the segments above go, sound or not",
+        replies={
+            4: "The log ends before the bad batch, which begins at 2, not at the end of its segment.",
+            8: "The scan cuts, and what lies above a cut goes, even if it is sound.",
+        },
     ),
     Question(
         CHOOSE,
         "The scan",
-        "The same log, killed, with all of its bytes and no damage. The file of recovery points says 2. Which recovery"
-        " point has the log after the start?",
+        f"{_LOG} The broker is killed, and all of it is whole. The file of recovery points says 2. Where is the"
+        " recovery point after the start?",
         recovery_point_after_unclean,
         "Everything was read and found good, but being read is not being flushed.",
         {0: "0", 2: "2", 8: "8"},
+        card="has its recovery point where the checkpoint was: reading is not flushing",
+        replies={
+            0: "A kill takes nothing back of what was flushed, and the file says so up to 2.",
+            8: "The start has read all of it, and flushed nothing.",
+        },
     ),
     Question(
         FIRST,
@@ -86,9 +103,14 @@ QUESTIONS = (
         " sound batches behind it were cut as well: they are in the copy, and on replicas. (Here one bit of the third"
         " batch of four was wrong.)",
         {
+            "nothing": "whether its index leads to the right bytes of its `.log`",
             "behind": "whether sound batches lie behind the place of the cut",
-            "nothing": "the size of its index files",
             "epochs": "the leader epochs of its batches",
+        },
+        card="What lies above a cut goes, even if it is sound",
+        replies={
+            "nothing": "The scan reads batches and builds the index anew. A wrong index shortens no log.",
+            "epochs": "By epochs a follower cuts its log to follow a leader. It reports no invalid messages then.",
         },
     ),
 )

@@ -46,13 +46,19 @@ QUESTIONS = (
         "A broker was stopped cleanly. Somebody deletes one file (or all files of one kind). Which loss does the next"
         " start make good, so that the log knows the same as before?",
         made_anew_when_missing,
-        "A missing `.index` is noticed after any stop, and its segment is recovered. A missing time index is made"
-        " anew, and empty; producers and aborted transactions are forgotten, and nobody reports it.",
+        "A missing `.index` is noticed after any stop, and its segment is recovered. Nobody reports the other losses.",
         {
             "index": "an `.index`",
             "timeindex": "a `.timeindex`",
             "txnindex": "a `.txnindex`",
             "snapshot": "all `.snapshot` files",
+        },
+        card="alone it is made anew, empty … with none left, the producers are forgotten … yes, if the `.log` beside it"
+        " is sound … `read_committed` consumers get the records of an aborted transaction",
+        replies={
+            "timeindex": "It is made anew, and empty.",
+            "txnindex": "Its aborted transactions are forgotten, and their records are given out.",
+            "snapshot": "The producers are forgotten: the log is taken for one that never had any.",
         },
     ),
 )

@@ -1,11 +1,9 @@
 """What the quiz asks about the lesson *High watermark*."""
 
-from typing import Any
-
-from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lab.stage.producers import sent
+from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, Question
-from minikafka.lab.teaching.quiz.small_runs import after, or_error
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.lab.teaching.quiz.small_runs import after
 
 _FETCHES = """isr 1,2
 append_as_leader [4x10]
@@ -21,23 +19,26 @@ def mark_after_fetches() -> int:
     return after(_FETCHES).high_watermark
 
 
-def set_below_the_start() -> str | int:
-    """What `update_high_watermark(2)` gives where the log is 5 to 10."""
-    log = _from_5_to_10()
-    return log.update_high_watermark(2)
+_FETCH_FROM_BELOW = """isr 1,2
+append_as_leader [6x10]
+append_as_leader [2x10]
+append_as_leader [2x10]
+fetch 1 10
+fetch 2 8
+fetch 2 6"""
 
 
-def raised_above_the_end() -> str | int | None:
-    """What `maybe_increment_high_watermark` gives for 11 where the log ends at 10."""
-    return or_error(lambda: _from_5_to_10().maybe_increment_high_watermark(LogOffsetMetadata(11)))
+def told_above_the_end() -> int:
+    """The high watermark of a follower that ends at 10 when its leader says 12."""
+    follower = fresh_log()
+    follower.append_as_follower(sent("10x10 offset=0 leader_epoch=0"), 0)
+    follower.maybe_update_high_watermark(12)
+    return follower.high_watermark
 
 
-def _from_5_to_10() -> Any:
-    log = fresh_log()
-    log.truncate_fully_and_start_at(5)
-    for number in range(5):
-        log.append_as_leader(records(1, 1, first=number), leader_epoch=0)
-    return log
+def mark_after_a_fetch_from_below() -> int:
+    """The leader's high watermark after a follower has fetched from 8, and then from 6."""
+    return after(_FETCH_FROM_BELOW).high_watermark
 
 
 QUESTIONS = (
@@ -49,27 +50,35 @@ QUESTIONS = (
         "*Fetch from 4* says: I have everything below 4. The mark is the least end in the ISR, and follower 2 holds it"
         " back.",
         workload=_FETCHES,
+        card="by the offset from which it fetches … The in-sync replica with the least end holds it",
     ),
     Question(
         CHOOSE,
-        "Many ways, one setter",
-        "A log begins at 5 and ends at 10. What does `update_high_watermark(2)` return?",
-        set_below_the_start,
-        "The setter bends what it is given into the bounds of the log, at either end.",
-        {2: "2", 5: "5", 10: "10", "IllegalArgumentException": "nothing: `IllegalArgumentException`"},
+        "The follower's method",
+        "A follower is slow. It has the records 0 to 9, and its leader says that the high watermark is 12. Where is the"
+        " follower's high watermark then?",
+        told_above_the_end,
+        "It does what its leader says, within its own log: the mark goes to its end.",
+        {9: "9", 10: "10", 12: "12"},
+        card="HW is what the leader says, but never more than the follower has",
+        replies={
+            9: "A mark of 10 says that 9 is committed: it is the offset after the last such record.",
+            12: "The follower has no records 10 and 11, and a mark is never above LEO.",
+        },
     ),
     Question(
         CHOOSE,
-        "The leader's method",
-        "The same log. What does `maybe_increment_high_watermark(11)` return on its leader?",
-        raised_above_the_end,
-        "The leader has worked the number out from what its replicas told. Above its own end it can only be a bug, and"
-        " is refused.",
-        {
-            10: "10",
-            None: "None: the mark stays",
-            "IllegalArgumentException": "nothing: `IllegalArgumentException`",
-            "OffsetOutOfRangeException": "nothing: `OffsetOutOfRangeException`",
+        "A leader and two followers",
+        "A leader's log ends at 10; followers 1 and 2 have fetched from 10 and from 8, so the high watermark is 8. A"
+        " crash takes two records from follower 2, and it fetches from 6 while it is still in the ISR. Where is the"
+        " leader's high watermark then?",
+        mark_after_a_fetch_from_below,
+        "The least end in the ISR is 6 now, but the mark stays.",
+        {6: "6", 8: "8", 10: "10"},
+        card="On the leader, fetches only ever raise HW",
+        replies={
+            6: "On the leader fetches only raise the mark. Consumers may have read 6 and 7 by now.",
+            10: "For that, every replica in the ISR must have fetched from 10.",
         },
     ),
 )

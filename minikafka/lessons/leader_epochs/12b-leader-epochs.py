@@ -355,7 +355,7 @@ lanes.play()
 # - The leader writes its epoch into every batch. The epoch cache has for each epoch in a log the offset at which it begins.
 # - A high watermark tells what is committed. It does not tell which leader wrote the records: an epoch does.
 # - A new leader's mark is late. Consumers wait for a round, and nothing committed is lost.
-# - If the ISR is empty, a living member of the ELR, where there is one, is elected, cleanly.
+# - Without the ELR the last member of the ISR stays in it. With the ELR (clusters formatted with 4.1 or later) the ISR may be empty; then a living member of the ELR is elected, cleanly.
 # - An unclean election may lose acknowledged records.
 #
 # ![Where two logs part, by their epochs](../diagrams/leader_epochs.svg)

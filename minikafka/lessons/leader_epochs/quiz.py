@@ -48,6 +48,7 @@ QUESTIONS = (
         seen_at_once_after_a_failure,
         "Nothing that was acknowledged is lost. The new leader's mark is a round old; until it has caught up,"
         " consumers wait.",
+        card="A new leader's mark is late. Consumers wait for a round, and nothing committed is lost",
     ),
     Question(
         CHOOSE,
@@ -58,9 +59,15 @@ QUESTIONS = (
         "Without eligible leader replicas the last member stays in the ISR, and the partition waits for it. Since 4.1"
         " new clusters have them (`eligible.leader.replicas.version` 1): the ISR is empty, and broker 0 is eligible.",
         {
+            ((), ()): "nobody; nobody",
             ((0,), (0,)): "broker 0; broker 0",
             ((0,), ()): "broker 0; nobody",
-            ((), ()): "nobody; nobody",
+        },
+        card="Without the ELR the last member of the ISR stays in it. With the ELR (clusters formatted with 4.1 or"
+        " later) the ISR may be empty",
+        replies={
+            ((), ()): "Without the ELR nobody could be elected cleanly from an empty ISR.",
+            ((0,), (0,)): "A cluster formatted with 4.1 or later has the ELR, so the ISR may be empty.",
         },
     ),
     Question(
@@ -75,6 +82,11 @@ QUESTIONS = (
             ("a", "b"): "a, b",
             ("a", "c"): "a, c",
             ("a", "b", "c"): "a, b, c",
+        },
+        card="has more of an epoch than its leader has | where the epoch ends on the leader",
+        replies={
+            ("a", "b"): "A follower does as its leader: it cuts what the leader does not have.",
+            ("a", "b", "c"): "`b` and `c` have the same offset, and a follower does not merge.",
         },
     ),
 )

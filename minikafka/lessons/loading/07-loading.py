@@ -421,7 +421,7 @@ print(found.first_difference)
 # - A replacement of segments is either undone or completed, never half. The load finds in the files' names how far it had come.
 # - After a clean stop the load checks no batch, except in a segment that has lost its `.index`. Damage stays hidden.
 # - After a clean stop the last segment alone says where the log ends: from its last index entry on, the load goes from batch to batch to the end of the file.
-# - The recovery point and the log start in the checkpoints are hints. But records below that log start count as deleted.
+# - The recovery point and the log start in the checkpoints are hints: after a clean stop the recovery point is the log's end. But records below that log start count as deleted.
 # - After a clean stop a log without any snapshot is taken for one that never had producers.
 #
 # ![The seven phases of a load](../diagrams/loading.svg)

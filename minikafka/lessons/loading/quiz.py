@@ -27,11 +27,16 @@ QUESTIONS = (
     Question(
         CHOOSE,
         "Phase 5: where the log ends",
-        "The file of recovery points says 2, the log ends at 8, and the stop was a clean one. The recovery point after"
-        " the load?",
+        "The file of recovery points says 2, the log ends at 8, and the stop was a clean one. Where is the"
+        " recovery point after the load?",
         recovery_point_after_clean,
-        "A clean stop flushes everything before it closes the logs. What the file says does not count then.",
+        "A clean stop flushes everything before it closes the logs.",
         {0: "0", 2: "2", 8: "8"},
+        card="after a clean stop the recovery point is the log's end",
+        replies={
+            0: "The high watermark begins at the log start, the recovery point does not.",
+            2: "The file is a hint. After a clean stop it is not needed.",
+        },
     ),
     Question(
         ORDER,
@@ -47,5 +52,6 @@ QUESTIONS = (
             "epochs": "epochs beyond the log's end go",
             "swap": "`.swap` files get their names",
         },
+        card="1. leftovers … 3. names … 4. open … 6. epochs … 7. producers",
     ),
 )

@@ -23,5 +23,6 @@ QUESTIONS = (
         " high watermark. How many orders must be the same on both disks?",
         orders_that_must_be_equal,
         "Copies must be equal below the high watermark of both. A follower's later records may be cut off.",
+        card="Two copies are compared below the high watermark of both",
     ),
 )

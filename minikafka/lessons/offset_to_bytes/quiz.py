@@ -32,13 +32,19 @@ QUESTIONS = (
         bytes_of_a_cut_answer,
         "The limit counts bytes and knows nothing of batches; the reader drops the piece at the end. The first batch"
         " alone may exceed the limit.",
+        card="with a limit inside a batch | the bytes up to the limit",
     ),
     Question(
         CHOOSE,
         "By timestamp",
-        "Offsets 0 to 3 have records of second 0, 5, 2 and 3. Which offset is found for second 3?",
+        "Offsets 0 to 3 have records of second 0, 5, 2 and 3. Which offset does a search for second 3 find?",
         by_timestamp,
-        "The first, by offset, that is not older. The record with exactly that timestamp comes after it.",
-        {0: "0", 1: "1", 2: "2", 3: "3"},
+        "The first, by offset, that is not older: it is of second 5.",
+        {0: "0", 1: "1", 3: "3"},
+        card="A search by time finds the first record, in the order of offsets, that is not older",
+        replies={
+            0: "It is older than second 3. The time index may lead there; the search goes on to a record that is not.",
+            3: "It has exactly that timestamp, but a record before it is not older either.",
+        },
     ),
 )

@@ -29,9 +29,16 @@ QUESTIONS = (
         " content.",
         {
             ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"): "both: `NOT_ENOUGH_REPLICAS`",
-            ("NOT_ENOUGH_REPLICAS", "NONE"): "`NOT_ENOUGH_REPLICAS`, and success",
             ("REQUEST_TIMED_OUT", "NONE"): "`REQUEST_TIMED_OUT`, and success",
             ("NONE", "NONE"): "both: success",
+            ("NOT_ENOUGH_REPLICAS", "NONE"): "`NOT_ENOUGH_REPLICAS`, and success",
+        },
+        card="appended; `NONE` at once, but no consumer sees it yet … nothing is appended: `NOT_ENOUGH_REPLICAS`",
+        replies={
+            ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"): "With `acks=1` the leader does not ask how many are in"
+            " sync.",
+            ("REQUEST_TIMED_OUT", "NONE"): "The leader asks before it appends, and refuses at once.",
+            ("NONE", "NONE"): "With `acks=all` the leader counts who is in sync: one is fewer than two.",
         },
     ),
     Question(
@@ -42,8 +49,13 @@ QUESTIONS = (
         "No word about which partition failed or why. The other partition's record was appended all the same.",
         {
             "nothing": "nothing",
-            "connection closed": "its connection is closed",
             "an error": "an error for one partition",
+            "connection closed": "its connection is closed",
+        },
+        card="With `acks=0` a failure closes the connection; nobody says what failed",
+        replies={
+            "nothing": "So it is when all goes well.",
+            "an error": "With `acks=0` there is no response in which it could stand.",
         },
     ),
 )

@@ -34,12 +34,13 @@ QUESTIONS = (
         " again; then the follower fetches twice. How many records are in the log?",
         records_after_a_retry,
         "A time-out takes nothing back. It says: I do not know yet.",
+        card="No answer takes records out of the log again",
     ),
     Question(
         CHOOSE,
         "The minimum, before and after",
         "Two replicas, `min.insync.replicas=2`. The leader has appended a record with `acks=all`; then the follower"
-        " dies and leaves the ISR. What is the producer told?",
+        " dies, leaves the ISR and does not come back. What is the producer told?",
         told_when_the_isr_shrinks,
         "Below the minimum the high watermark stands still: the request is never checked a second time, so the timer"
         " answers.",
@@ -48,6 +49,13 @@ QUESTIONS = (
             "NOT_ENOUGH_REPLICAS": "`NOT_ENOUGH_REPLICAS`",
             "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "`NOT_ENOUGH_REPLICAS_AFTER_APPEND`",
             "REQUEST_TIMED_OUT": "`REQUEST_TIMED_OUT`",
+        },
+        card="Below the minimum the mark stands still, so a request that waits is answered by the timer",
+        replies={
+            "NONE": "One replica in sync is below the minimum, and there the high watermark stands still.",
+            "NOT_ENOUGH_REPLICAS": "So a request is refused before anything is appended.",
+            "NOT_ENOUGH_REPLICAS_AFTER_APPEND": "For that, the high watermark must have reached the required offset"
+            " before the ISR shrank.",
         },
     ),
 )

@@ -67,17 +67,20 @@ QUESTIONS = (
     Question(
         FILES,
         "The snapshot",
-        "A log is rolled. Which kinds of files are there afterwards under a name that was not there before?",
+        "A log is rolled. Which of these files are there afterwards under a name that was not there before?",
         new_after_a_roll,
         "The snapshot has the same offset in its name as the new segment, and says what was known of producers before"
-        " it. The new segment's indexes are made when they are first used.",
+        " it.",
         {
             "log": "a `.log`",
-            "index": "an `.index`",
-            "timeindex": "a `.timeindex`",
             "txnindex": "a `.txnindex`",
             "snapshot": "a `.snapshot`",
             "swap": "a `.swap`",
+        },
+        card="snapshot at a roll and a clean close",
+        replies={
+            "txnindex": "There is one only where a transaction was aborted.",
+            "swap": "That is a segment which takes the place of others, after a compaction.",
         },
     ),
     Question(
@@ -87,14 +90,16 @@ QUESTIONS = (
         stable_before,
         "A marker on one disk may be lost with it: 7's transaction is decided only when HW has passed its marker.",
         workload=TRANSACTIONS,
+        card="Until then LSO is not above its first record",
     ),
     Question(
         COMPUTE,
         "A transaction, opened, aborted, indexed",
-        "Now the followers have fetched everything (`maybe_increment_high_watermark leo`). Where is the last stable"
-        " offset?",
+        "After the abort marker the followers fetch everything. Where is the last stable offset?",
         stable_afterwards,
         "7's transaction is decided, 8's is open: its first record is the bound.",
+        workload=REPLICATED,
+        card="A transaction is decided for good when the high watermark has passed its marker",
     ),
     Question(
         COMPUTE,
@@ -103,13 +108,16 @@ QUESTIONS = (
         " the first time?",
         retries_that_are_known,
         "The log remembers the last five batches of a producer. An older one is refused as out of order.",
+        card="of each producer the last five batches … a batch before these again",
     ),
     Question(
         COMPUTE,
         "Duplicates, answered from memory",
-        "The same, but the broker was stopped and started before the retries. How many?",
+        "An idempotent producer has sent eight batches. The broker is stopped cleanly and started; then the producer"
+        " sends all eight again. How many are answered as they were the first time?",
         retries_known_after_a_restart,
         "A snapshot has room for one batch of each producer, the last.",
+        card="A snapshot has room for the last one … after a restart, the batch before the last one again",
     ),
     Question(
         CHOOSE,
@@ -122,6 +130,11 @@ QUESTIONS = (
             "InvalidProducerEpochException": "`InvalidProducerEpochException`",
             "OutOfOrderSequenceException": "`OutOfOrderSequenceException`",
             2: "it is written at offset 2",
+        },
+        card="an older epoch | `InvalidProducerEpochException`",
+        replies={
+            "OutOfOrderSequenceException": "The epoch is checked before the sequence.",
+            2: "Its sequence would go on, but a newer epoch of the same producer has written.",
         },
     ),
 )

@@ -42,6 +42,8 @@ QUESTIONS = (
         seen_by_read_committed,
         "2, 3 and 4 were aborted, and 5 belongs to nobody's transaction. From 6 on everything waits for producer 8.",
         workload=REPLICATED,
+        card="gets a list of the aborted transactions, and skips their records … One open transaction holds back all"
+        " records after its own",
     ),
     Question(
         COMPUTE,
@@ -50,6 +52,7 @@ QUESTIONS = (
         " limit of a MiB. Which is the last offset in the answer?",
         end_of_the_first_answer,
         "An answer comes from one segment, however large the limit is.",
+        card="batches below it of one segment",
     ),
     Question(
         FIRST,
@@ -63,6 +66,11 @@ QUESTIONS = (
             "start": "log start and the first segment's base",
             "end": "high watermark and log end",
             "stable": "last stable offset and high watermark",
+        },
+        card="a `read_uncommitted` consumer below HW, a `read_committed` one below LSO",
+        replies={
+            "start": "These two say what has been deleted. Consumers wait at the other end.",
+            "end": "These two part while a follower is slow. Then the other consumer would wait, too.",
         },
     ),
 )

@@ -395,7 +395,7 @@ print(found.first_difference)
 #
 # - A batch is written, fetched, compressed and checked as a whole. Its header has 61 bytes, compressed or not.
 # - The CRC is that of the bytes from the attributes to the end of the batch.
-# - A record holds its offset and its timestamp as distances from the batch's. All numbers of a record are varints.
+# - A record holds its offset and its timestamp as distances from the batch's. All numbers of a record are varints: −64 to 63 take one byte.
 # - A leader writes base offset and leader epoch into the batch and leaves the producer's CRC. With `LogAppendTime` it must compute a new one.
 # - Leaders and followers compare the CRC when they append, consumers when they read (`check.crcs`, by default on). A leader that serves a fetch does not, and a clean start does not.
 #

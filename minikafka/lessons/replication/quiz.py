@@ -44,10 +44,12 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "Who is in sync",
-        "Three replicas, `min.insync.replicas=2`, one record on all of them. Then only the leader is left in sync, and"
-        " it takes a record with `acks=1`. Where is the high watermark?",
+        "Three replicas, `min.insync.replicas=2`. One record is on all of them, and the high watermark is 1. Both"
+        " followers die and leave the ISR; then a producer with `acks=1` writes a record. Where is the high watermark"
+        " afterwards?",
         mark_below_the_minimum,
         "Below the minimum the mark stands still, whatever producers ask for.",
+        card="Below `min.insync.replicas` the mark stands still",
     ),
     Question(
         CHOOSE,
@@ -58,6 +60,12 @@ QUESTIONS = (
         "The first fetch brings the record. Only the next one, which asks for what follows, tells the leader that it"
         " has arrived.",
         {1: "one", 2: "two", 3: "three"},
+        card="A follower tells how far it is by the offset that it asks for",
+        replies={
+            1: "In the first round the followers ask for the record. The leader does not know yet that they got it.",
+            3: "So long it takes until the followers hear of the new high watermark. The producer need not wait for"
+            " that.",
+        },
     ),
     Question(
         COMPUTE,
@@ -66,6 +74,7 @@ QUESTIONS = (
         " (`replica.lag.time.max.ms` is 30 seconds, and the controller hears from everybody). How many are in the ISR?",
         in_sync_after_silence,
         "What counts is how long a follower was behind. A follower that has every record is not behind.",
+        card="One that has every record is not behind, even if it does not fetch",
     ),
     Question(
         FIRST,
@@ -76,8 +85,13 @@ QUESTIONS = (
         "Too small an ISR explains both. Then ask why the others are not in it: do they fetch, and are they behind?",
         {
             "isr": "the ISR, and since when it is so small",
-            "none": "whether an election is under way",
-            "lso": "the last stable offset",
+            "none": "whether an election is under way, without a leader yet",
+            "lso": "the last stable offset of the partition",
+        },
+        card="Below `min.insync.replicas` the mark stands still, and `acks=all` is refused",
+        replies={
+            "none": "A leader says `NOT_ENOUGH_REPLICAS`, so there is one.",
+            "lso": "An open transaction holds back `read_committed` consumers, and no producer.",
         },
     ),
 )

@@ -79,6 +79,7 @@ QUESTIONS = (
         " to which byte of the `.log` does it lead?",
         first_entry,
         "Four bytes are the distance from the base offset, 40; four are the position.",
+        card="in four bytes each, the last offset of a batch, relative to the base offset, and the byte",
     ),
     Question(
         COMPUTE,
@@ -88,6 +89,7 @@ QUESTIONS = (
         "Before each append the segment is asked whether the batch still fits: exactly full is allowed, one byte more"
         " is not. The new segment is named after the offset at which that append begins.",
         workload=_ROLLS,
+        card="the incoming records do not fit into what is left of `segment.bytes`; exactly full is allowed",
     ),
     Question(
         CHOOSE,
@@ -95,31 +97,46 @@ QUESTIONS = (
         "Five segments of 336 bytes each and an active one of 112; all is replicated. How many segments does"
         " `retention.bytes=800` delete?",
         deleted_by_size,
-        "The oldest goes only while what stays has at least 800 bytes. After three, 784 would be left.",
-        {1: "one", 2: "two", 3: "three", 4: "four"},
+        "The oldest goes only while what stays has at least 800 bytes. After two, 1120 are left.",
+        {1: "one", 2: "two", 3: "three"},
+        card="it goes by size | what stays still has at least `retention.bytes`",
+        replies={
+            1: "Retention asks about the next segment, too, and stops only at one that must stay.",
+            3: "784 bytes would be left, fewer than 800.",
+        },
     ),
     Question(
         FILES,
         "The sparse index",
         "A log with the default settings has one small batch, and gets a second one. Which of these files change?",
         changed_by_a_small_append,
-        "An entry is due only when more than `index.interval.bytes` have come since the last one. Until then both"
-        " indexes stay as they are, at their full length.",
+        "Only the records are written. Both indexes stay as they are, at their full length.",
         KINDS,
+        card="The indexes are sparse: an entry is due only after more than `index.interval.bytes`",
+        replies={
+            "index": "An entry is due only when more than `index.interval.bytes`, by default 4096, have come since the"
+            " last one.",
+            "timeindex": "It may get an entry only when the offset index gets one.",
+        },
     ),
     Question(
         FIRST,
         "Retention",
         "Your broker shows a partition with `retention.ms` of one day, and its oldest file is three weeks old; the"
-        " high watermark moves. What do you look at first?",
+        " high watermark moves, and other partitions lose their old files in time. What do you look at first?",
         what_keeps_an_old_segment,
         "A segment is as old as its youngest record by *timestamp*, and the walk stops at the first segment that must"
         " stay. One record from the future is enough, if it got in: `message.timestamp.after.max.ms` was raised, or"
         " it is from before 4.0. (The same log with sound timestamps lets the segment go.)",
         {
-            "none": "the modification time of the file",
-            "clock": "the broker's clock",
             "timestamp": "the largest timestamp in the oldest segment",
+            "none": "the time at which the oldest file was last written",
+            "clock": "the broker's clock",
+        },
+        card="it goes by time | its youngest record is older than `retention.ms`",
+        replies={
+            "none": "That time counts only for a segment in which no record has a timestamp.",
+            "clock": "The same clock lets the files of other partitions go.",
         },
     ),
 )

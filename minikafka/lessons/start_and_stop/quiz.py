@@ -43,7 +43,13 @@ QUESTIONS = (
         recovered_after_an_empty_life,
         "The marker goes before the first log is opened, so the start is an unclean one. But the recovery points are"
         " the log ends, and a log is read from the segment on that holds its recovery point.",
-        {0: "none", 2: "two", 4: "four", 6: "six"},
+        {0: "none", 2: "two", 6: "six"},
+        card="A start takes it away before it opens the first log … reads each log from the segment of its recovery"
+        " point on",
+        replies={
+            0: "The marker of the clean stop went with the first start after it.",
+            6: "The clean stop has written the ends of the logs into the file of recovery points.",
+        },
     ),
     Question(
         ORDER,
@@ -58,5 +64,7 @@ QUESTIONS = (
             "flush": "logs are flushed and closed",
             "points": "recovery points are written",
         },
+        card="a stop writes from right to left … flushes and closes all logs … writes the checkpoints … writes the"
+        " marker … releases the lock",
     ),
 )

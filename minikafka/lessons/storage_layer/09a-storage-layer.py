@@ -423,7 +423,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # | the flusher | flushes the logs that were not flushed for `flush.ms` | every `log.flush.scheduler.interval.ms`; by default it runs once |
 # | the task of the recovery points | writes them to their file | every 60 s by default |
 # | the task of the log starts | writes them to their file | every 60 s by default |
-# | the retention task | renames the files of old segments; they are deleted `file.delete.delay.ms` later | every five minutes by default |
+# | the retention task | renames the files of old segments; they are deleted `file.delete.delay.ms` later | 30 s after a start, then every five minutes by default |
 # | `kafka-delete-logs` | deletes the directory of a deleted partition | after `log.segment.delete.delay.ms`, by default a minute; a start begins the wait again |
 
 # %% [markdown]

@@ -32,6 +32,7 @@ QUESTIONS = (
         " `retention.ms=400000`. At which second do they go?",
         second_of_retention,
         "`retention.ms` says from when on they may go. The task comes by at seconds 30, 330 and 630.",
+        card="They go at the next run of the retention task … 30 s after a start, then every five minutes by default",
     ),
     Question(
         COMPUTE,
@@ -40,5 +41,6 @@ QUESTIONS = (
         seconds_until_a_topic_is_gone,
         "First the directory gets another name; a minute later (the broker's `log.segment.delete.delay.ms`, whatever"
         " the topic sets) a task deletes it.",
+        card="`log.segment.delete.delay.ms`, by default a minute",
     ),
 )

@@ -409,13 +409,13 @@ print(found.first_difference)
 # - A leader that keeps the codec keeps the records' bytes and writes into the header alone. Where the codecs differ, it builds a new batch.
 # - Where a segment ends by its age, the records' timestamps count, not the clock. They fill the time index, too.
 # - An append is not a flush. What lies at or above the recovery point may still be in the system's memory.
-# - A deletion only raises the log start, never above the high watermark. Only a truncation lowers it.
+# - DeleteRecords raises the log start, never above the high watermark, and changes no segment. Only a truncation lowers the log start.
 #
 # ![How a leader stores a batch](../diagrams/stored_and_safe.svg)
 #
 # | what happens | log start | recovery point | LEO |
 # |:---|:---|:---|:---|
-# | append | stays | LEO, if `flush.messages` records were not flushed | the last offset + 1 |
+# | append | stays | LEO, once `flush.messages` records are not flushed; else it stays | the last offset + 1 |
 # | roll | stays | the new segment's base, a little later | stays |
 # | DeleteRecords, a leader's log start | rises | not below the log start | stays |
 # | segments deleted | rises | not below the log start | stays |

@@ -2,29 +2,29 @@
 
 from minikafka.lab.stage.producers import sent
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lab.teaching.quiz.question import COMPUTE, FILES, FIRST, Question
-from minikafka.lab.teaching.quiz.small_runs import KINDS, effect_on_files, log_after_three
-
-_EPOCHS = {"leader-epoch-checkpoint": "`leader-epoch-checkpoint`"}
+from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, Question
+from minikafka.lab.teaching.quiz.small_runs import HOUR, KINDS, effect_on_files, log_after_three
 
 
-def changed_by_an_indexed_append() -> set[str]:
-    """The kinds of files that change with a batch that is due for an index entry and is younger than all before it."""
-    log = fresh_log({"index.interval.bytes": 0})
-    log.append_as_leader(sent("1x10 ts=now"), leader_epoch=0)
-    changed, _ = effect_on_files(log, lambda: log.append_as_leader(sent("1x10 ts=now+1"), leader_epoch=0))
-    return {name.partition(".")[2] for name in changed}
+def bases_by_timestamps() -> tuple[int, ...]:
+    """Where segments begin after appends at three hours by the clock, with timestamps of three other hours."""
+    log = fresh_log({"segment.ms": 24 * HOUR})
+    began = log.time.milliseconds()
+    for waits, stamped in ((0, 0), (30, 1), (1, 25)):
+        log.time.sleep(waits * HOUR)
+        log.append_as_leader(records(1, timestamp=began + stamped * HOUR), leader_epoch=0)
+    return tuple(segment.base_offset for segment in log.log_segments)
 
 
 def changed_by_delete_records() -> set[str]:
-    """The kinds of files of the partition that change when DeleteRecords raises the log start inside a segment."""
+    """The kinds of files of a segment that change when DeleteRecords raises the log start inside of it."""
     from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 
     log = log_after_three()
     log.update_high_watermark(3)
     reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
     changed, new = effect_on_files(log, lambda: log.maybe_increment_log_start_offset(2, reason))
-    return {name.partition(".")[2] or name for name in changed | new}
+    return {name.partition(".")[2] for name in changed | new} & {*KINDS}
 
 
 def flushed_by_messages() -> int:
@@ -49,44 +49,59 @@ def what_makes_leaders_busy() -> str:
 
 QUESTIONS = (
     Question(
-        FILES,
-        "When the time index gets an entry",
-        "A log with `index.interval.bytes=0` holds one batch. A second one comes, a millisecond younger. Which files"
-        " change?",
-        changed_by_an_indexed_append,
-        "The batch is due for an entry in the offset index; with it the largest timestamp so far is offered to the time"
-        " index, which takes it because it is larger than its last one.",
-        KINDS,
+        CHOOSE,
+        "What the segment is asked: RollParams",
+        "`segment.ms` is 24 hours. Three appends of one record each come at the hours 0, 30 and 31 by the clock. The"
+        " records' timestamps are of the hours 0, 1 and 25. With which offsets do the segments begin?",
+        bases_by_timestamps,
+        "25 hours lie between the first timestamp of the segment and the third record's.",
+        {(0,): "0: there is one segment", (0, 1): "0 and 1", (0, 2): "0 and 2"},
+        card="The records' timestamps, not the clock, make a segment end",
+        replies={
+            (0,): "The time is measured from the segment's first batch, not from the batch before.",
+            (0, 1): "By the clock the second append is 30 hours late. By its timestamp it is one hour late.",
+        },
     ),
     Question(
         FILES,
         "LEO's four moments, the log start's five",
-        "DeleteRecords raises the log start from 0 to 2, in the middle of the only segment. Which files of the"
-        " partition's directory change then?",
+        "DeleteRecords raises the log start from 0 to 2, in the middle of the only segment. Which of these files change"
+        " then?",
         changed_by_delete_records,
-        "No record is touched. The log start itself is written down later, in `log-start-offset-checkpoint` beside the"
-        " partition's directory. But the epoch that holds the log start begins there now, and the file of epochs says"
-        " so.",
-        {**KINDS, **_EPOCHS},
+        "The log start is a number in memory; a task writes it into `log-start-offset-checkpoint` later. (The file of"
+        " epochs changes: the epoch that holds the log start begins there now.)",
+        KINDS,
+        card="DeleteRecords raises the log start, never above the high watermark, and changes no segment",
+        replies={
+            "log": "No record is touched. Segments go later, and only those that lie wholly below the log start.",
+            "index": "All batches stay where they are, so the entries stay right.",
+            "timeindex": "All records stay where they are, so the entries stay right.",
+        },
     ),
     Question(
         COMPUTE,
         "When an append is safe: the recovery point",
-        "`flush.messages=3`, appends of 2, 2 and 1 records. The recovery point?",
+        "`flush.messages=3`, appends of 2, 2 and 1 records. Where is the recovery point afterwards?",
         flushed_by_messages,
         "The second append brings four records that are not flushed, three or more, and all four are flushed.",
+        card="LEO, once `flush.messages` records are not flushed; else it stays",
     ),
     Question(
         FIRST,
         "Compression: source and target",
-        "All your producers send lz4, and the processors of leaders are much busier than those of followers. What do"
-        " you look at first?",
+        "All your producers send lz4, and the processors of leaders are much busier than those of followers, even when"
+        " nobody reads. What do you look at first?",
         what_makes_leaders_busy,
         "Where the topic names another codec, the leader packs every batch anew; followers store what they fetch.",
         {
-            "none": "the producers' batch size",
+            "none": "`acks`: leaders wait for their followers",
+            "fetchers": "`num.replica.fetchers` of the brokers",
             "codec": "`compression.type` of the topics",
-            "fetchers": "`num.replica.fetchers`",
+        },
+        card="Where the codecs differ, it builds a new batch",
+        replies={
+            "none": "A request that waits for followers holds no thread.",
+            "fetchers": "These threads run on followers, and copy batches as they are.",
         },
     ),
 )

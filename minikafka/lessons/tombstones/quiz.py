@@ -41,6 +41,7 @@ QUESTIONS = (
         " get afterwards?",
         hidden_by_an_aborted_record,
         "Aborted records never get into the offset map, so `a=9` hides nothing.",
+        card="a record of an aborted transaction | goes, newest or not, and hides no other record",
     ),
     Question(
         CHOOSE,
@@ -50,5 +51,10 @@ QUESTIONS = (
         hours_until_a_tombstone_may_go,
         "The clock begins at the first cleaning that keeps the tombstone.",
         {2: "hour 2", 5: "hour 5", 7: "hour 7"},
+        card="The clock of a tombstone starts at the first cleaning that keeps it",
+        replies={
+            2: "The clock does not begin when the tombstone is written.",
+            5: "The cleaner finds a tombstone without a horizon, and gives it one: two hours later.",
+        },
     ),
 )

@@ -7,6 +7,9 @@ from typing import Any
 CHOOSE, ORDER, COMPUTE, FILES, FIRST = "choose", "order", "compute", "files", "what first"
 KINDS = (CHOOSE, ORDER, COMPUTE, FILES, FIRST)
 
+GAP = " … "
+"""What stands between words of several lines of a card."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -17,6 +20,9 @@ class Question:
     - `section`: where the lesson shows it: a section of its part 4.
     - `answer`: runs minikafka; gives the key of an option, keys in order (ORDER), a set of keys (FILES), or a value.
     - `options`: by key, in the page's words and order. `workload`: what the text speaks of, and what `answer` runs.
+    - `card`: the words of the lesson's card, or of its picture, from which the answer follows; GAP between words of
+      several lines.
+    - `replies`: what refutes each wrong option, by its key; none where options are brought into ORDER.
     """
 
     kind: str
@@ -26,10 +32,19 @@ class Question:
     why: str
     options: Mapping[Any, str] = field(default_factory=dict)
     workload: str = ""
+    card: str = field(kw_only=True)
+    replies: Mapping[Any, str] = field(default_factory=dict)
 
     def letters(self) -> dict[Any, str]:
         """The letter of each option on the page, by its key."""
         return {key: chr(ord("a") + place) for place, key in enumerate(self.options)}
+
+    def wrong(self) -> list[Any]:
+        """The keys of the options that are not the answer; none where options are brought into ORDER."""
+        found = self.answer()
+        if self.kind == ORDER:
+            return []
+        return [key for key in self.options if (key not in found if self.kind == FILES else key != found)]
 
     def solved(self) -> str:
         """The answer as the page has it: letters, or a value. Raises ValueError for an answer that is no option."""

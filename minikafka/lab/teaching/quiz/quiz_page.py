@@ -9,6 +9,7 @@ _HEAD = """# Quiz
 
 {count} questions across the lessons, of five kinds: **choose** one, bring into **order**, **compute** a value, say
 which **files** are meant (there may be several, or none), and say **what** you look at **first**. Answers are folded.
+Each follows from the [card](cards.md) of its lesson; with the answer stand the card's words and the lesson's section.
 
 Nobody wrote the answers down: minikafka gives each one when the page is made, and a test makes it again."""
 
@@ -38,6 +39,9 @@ def _shown(number: int, question: Question) -> str:
     if question.options:
         lines += ["", *(f"- {letter}) {question.options[key]}" for key, letter in question.letters().items())]
     answer = question.solved().replace(", ", " – ") if question.kind == ORDER else question.solved()
-    where = question.section.replace("*", r"\*")
-    why = f"**{answer}.** {question.why} *({where})*"
-    return "\n".join([*lines, "", "<details><summary>Answer</summary>", "", why, "", "</details>"])
+    told = [f"**{answer}.** {question.why}"]
+    if question.replies:
+        letters = question.letters()
+        told += ["", *(f"- {letters[key]}) {question.replies[key]}" for key in question.wrong())]
+    told += ["", "On the card: “{}” *({})*".format(question.card, question.section.replace("*", r"\*"))]
+    return "\n".join([*lines, "", "<details><summary>Answer</summary>", "", *told, "", "</details>"])
