@@ -42,8 +42,8 @@ QUESTIONS = (
         seen_by_read_committed,
         "2, 3 and 4 were aborted, and 5 belongs to nobody's transaction. From 6 on everything waits for producer 8.",
         workload=REPLICATED,
-        card="gets a list of the aborted transactions, and skips their records … One open transaction holds back all"
-        " records after its own",
+        card="gets a list of the aborted transactions, and skips their records … From the first"
+        " record of an open transaction on, `read_committed` consumers get nothing",
     ),
     Question(
         COMPUTE,

@@ -31,7 +31,7 @@ QUESTIONS = (
         "A broker with the default settings starts at second 0. Three records of that second are in a topic with"
         " `retention.ms=400000`. At which second do they go?",
         second_of_retention,
-        "`retention.ms` says from when on they may go. The task comes by at seconds 30, 330 and 630.",
+        "`retention.ms` says from when on they may go. The task runs at seconds 30, 330 and 630.",
         card="They go at the next run of the retention task … 30 s after a start, then every five minutes by default",
     ),
     Question(

@@ -56,7 +56,7 @@ QUESTIONS = (
         bases_by_timestamps,
         "25 hours lie between the first timestamp of the segment and the third record's.",
         {(0,): "0: there is one segment", (0, 1): "0 and 1", (0, 2): "0 and 2"},
-        card="The records' timestamps, not the clock, make a segment end",
+        card="Where a segment ends by its age, the records' timestamps count, not the clock",
         replies={
             (0,): "The time is measured from the segment's first batch, not from the batch before.",
             (0, 1): "By the clock the second append is 30 hours late. By its timestamp it is one hour late.",
