@@ -9,4 +9,5 @@ In reading order:
 - `authorizer`, `auth_helper`: who may do what.
 - `broker`: the parts of a broker, put together, from registration to shutdown or crash.
 - `cluster`: a few brokers, their controller and a clock, for whoever wants to see them at work.
+- `broker_server`: one node with sockets, on the machine's clock: what `minikafka serve` runs.
 """

@@ -22,6 +22,7 @@ from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterParti
 from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_version import SUPPORTED_FEATURES
 from minikafka.network.request import ANONYMOUS, LOCALHOST, Answer, NoBytes, Request
 from minikafka.network.request_channel import RequestChannel, Ticket
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager
@@ -52,6 +53,7 @@ class ClusterController(TopicController, Protocol):
         rack: str | None = None,
         log_dirs: Sequence[str] = (),
         previous_broker_epoch: int = -1,
+        features: Mapping[str, tuple[int, int]] | None = None,
     ) -> int:
         """A broker has started; the result is its epoch."""
 
@@ -215,6 +217,7 @@ class Broker:
             rack=self.config.rack,
             log_dirs=sorted(self.log_manager.log_dirs.directory_ids.values()),
             previous_broker_epoch=-1 if previous_epoch is None else previous_epoch,
+            features=SUPPORTED_FEATURES,
         )
 
     def unfence(self) -> None:

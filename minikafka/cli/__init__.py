@@ -28,6 +28,10 @@ COMMANDS = {
     "ls": ("minikafka.cli.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
     "spark": ("minikafka.spark.jobs.command:spark", "Ask whole log directories a question, in parallel, by Spark."),
     "recover": ("minikafka.cli.recover:recover", "Load a partition directory as Kafka would at its next start."),
+    "serve": (
+        "minikafka.cli.serve:serve",
+        "Serve Kafka clients: a broker, without Java.",
+    ),
 }
 
 

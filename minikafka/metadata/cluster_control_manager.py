@@ -1,6 +1,6 @@
 """Which brokers are there, and which of them may lead."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from minikafka.common import directory_id
 from minikafka.common.endpoint import Endpoint
@@ -20,8 +20,9 @@ AddRecordsForShutdown = Callable[[int, bool, list[MetadataRecord]], None]
 class ClusterControlManager:
     """The registrations of brokers. Kafka: `org.apache.kafka.controller.ClusterControlManager`.
 
-    Methods return records; whoever calls appends them. Simpler than Kafka's: no features, no cordoned directories, and
-    no heartbeats: a broker has a session as long as it is not fenced, and it is fenced when the controller is told so.
+    Methods return records; whoever calls appends them. Simpler than Kafka's: what features a broker supports is
+    written down and not looked at; no cordoned directories; and no heartbeats: a broker has a session as long as it is
+    not fenced, and it is fenced when the controller is told so.
     """
 
     def __init__(self, log: MetadataLog, add_records_for_shutdown: AddRecordsForShutdown):
@@ -40,6 +41,7 @@ class ClusterControlManager:
         rack: str | None,
         log_dirs: Sequence[str],
         previous_broker_epoch: int,
+        features: Mapping[str, tuple[int, int]],
     ) -> list[MetadataRecord]:
         """The records of a broker's start, the last one a RegisterBrokerRecord with the epoch of its new incarnation.
 
@@ -71,6 +73,12 @@ class ClusterControlManager:
             end_points=[
                 RegisterBrokerRecord.BrokerEndpoint(name=each.listener_name, host=each.host, port=each.port)
                 for each in listeners
+            ],
+            features=[
+                RegisterBrokerRecord.BrokerFeature(
+                    name=name, min_supported_version=lowest, max_supported_version=highest
+                )
+                for name, (lowest, highest) in features.items()
             ],
             rack=rack,
             fenced=kept is None or kept.fenced,

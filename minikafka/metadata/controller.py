@@ -71,11 +71,14 @@ class Controller:
         *,
         seed: int = 0,
         eligible_leader_replicas_version: int = 1,
+        log: MetadataLog | None = None,
+        features: Mapping[str, int] | None = None,
     ):
         """A controller of a new cluster. `settings` has the names and texts of a broker's settings file.
 
         `eligible_leader_replicas_version` is the level of the feature (KIP-966) with which the cluster is formatted:
         1 as Kafka does since 4.1, or 0 as before. At 1 the log begins with that level and the least ISR of all brokers.
+        `log`: what was decided before; None for a log in memory. `features`: more features of a new cluster, by name.
         Raises InvalidUpdateVersionException for any other level.
         """
         if eligible_leader_replicas_version not in (0, 1):
@@ -84,7 +87,7 @@ class Controller:
             )
         settings = settings or {}
         self._lock = threading.RLock()
-        self._log = MetadataLog()
+        self._log = MetadataLog() if log is None else log
         self._cluster_control = ClusterControlManager(self._log, self._add_records_for_shutdown)
         self._configuration_control = ConfigurationControlManager(self._log, settings)
         self._replication_control = ReplicationControlManager(
@@ -99,7 +102,9 @@ class Controller:
             default_num_partitions=int(settings.get("num.partitions", 1)),
             default_replication_factor=int(settings.get("default.replication.factor", 1)),
         )
-        self._log.append(self._bootstrap_records(eligible_leader_replicas_version))
+        if self._log.is_new:
+            first = [FeatureLevelRecord(name=name, feature_level=level) for name, level in (features or {}).items()]
+            self._log.append([*first, *self._bootstrap_records(eligible_leader_replicas_version)])
 
     def _bootstrap_records(self, eligible_leader_replicas_version: int) -> list[MetadataRecord]:
         """The first records of the log: which features are on, and what they need.
@@ -142,13 +147,15 @@ class Controller:
         rack: str | None = None,
         log_dirs: Sequence[str] = (),
         previous_broker_epoch: int = -1,
+        features: Mapping[str, tuple[int, int]] | None = None,
     ) -> int:
         """A broker has started, and is fenced at first; the result is the epoch of its new incarnation.
 
         `incarnation_id` is another one at every start. `log_dirs` are the ids of its directories (none: they are not
         known, and all believed to be usable). `previous_broker_epoch` is what it wrote down when it last stopped
-        cleanly. Raises DuplicateBrokerRegistrationException while another incarnation is not fenced, and
-        InvalidRegistrationException. Kafka: `QuorumController.registerBroker`.
+        cleanly; `features`: the levels that it supports, lowest and highest. Raises
+        DuplicateBrokerRegistrationException while another incarnation is not fenced, and InvalidRegistrationException.
+        Kafka: `QuorumController.registerBroker`.
         """
         with self._lock:
             records = self._cluster_control.register_broker(
@@ -158,6 +165,7 @@ class Controller:
                 rack=rack,
                 log_dirs=log_dirs,
                 previous_broker_epoch=previous_broker_epoch,
+                features=features or {},
             )
             self._log.append(records)
             return self._registration(broker_id).epoch

@@ -10,7 +10,7 @@ ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 class FeaturesImage:
     """The level of each feature that is on, by its name; immutable.
 
-    Simpler than Kafka's: the metadata version is that of 4.3, and not written down.
+    Simpler than Kafka's: the metadata version is one of them, and always that of 4.3.
 
     Kafka: `org.apache.kafka.image.FeaturesImage`.
     """

@@ -8,6 +8,29 @@ METADATA_VERSION = "metadata.version"
 LATEST_PRODUCTION = 30
 """The level of 4.3-IV0, the only one of which minikafka writes records. Kafka: `MetadataVersion.LATEST_PRODUCTION`."""
 
+SUPPORTED_FEATURES = {
+    METADATA_VERSION: (7, LATEST_PRODUCTION),
+    "kraft.version": (0, 1),
+    "transaction.version": (0, 2),
+    "group.version": (0, 1),
+    "eligible.leader.replicas.version": (0, 1),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
+}
+"""The levels that a broker of 4.3.0 tells its controller, both inclusive. Kafka: `BrokerFeatures`."""
+
+FORMATTED_FEATURES = {
+    METADATA_VERSION: LATEST_PRODUCTION,
+    "group.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+"""The levels with which Kafka's storage tool formats a cluster, beside that of eligible leader replicas.
+
+Kafka: `Formatter`, `BootstrapMetadata`.
+"""
+
 _RECORD_VERSIONS = {"RegisterBrokerRecord": 4, "PartitionRecord": 2, "PartitionChangeRecord": 2}
 
 

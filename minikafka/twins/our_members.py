@@ -9,7 +9,19 @@ from pathlib import Path
 
 from minikafka.twins.twin_name import TwinName, twin_names
 
-ROOMS = ("common", "record", "checkpoint", "log", "messages", "metadata", "cluster", "server", "network", "broker")
+ROOMS = (
+    "common",
+    "record",
+    "checkpoint",
+    "log",
+    "messages",
+    "raft",
+    "metadata",
+    "cluster",
+    "server",
+    "network",
+    "broker",
+)
 _PACKAGE = Path(__file__).parents[1]
 _SENTENCE = re.compile(r"\.(?=\s)|\.$")
 

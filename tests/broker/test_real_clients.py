@@ -7,15 +7,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from minikafka.broker.broker import Broker
-from minikafka.checkpoint.meta_properties import MetaProperties
-from minikafka.common.endpoint import Endpoint
-from minikafka.common.scheduler import KafkaScheduler
-from minikafka.common.time import SystemTime
-from minikafka.common.uuid import random_uuid
-from minikafka.metadata.controller import Controller
-from minikafka.network.server.socket_server import SocketServer
-from minikafka.network.server.socket_server_config import SocketServerConfig
+from minikafka.broker.broker_server import BrokerServer
 
 PATIENCE_S = 20
 
@@ -23,31 +15,12 @@ PATIENCE_S = 20
 @contextmanager
 def served_broker(log_dir, **settings):
     """A broker of a new cluster of its own, which clients reach at the address that this gives."""
-    cluster_id, clock = random_uuid(), SystemTime()
-    MetaProperties(cluster_id, 0, random_uuid()).format(log_dir, clock.milliseconds())
-    controller, scheduler = Controller(), KafkaScheduler()
-
-    def handle(request, channel, answer):
-        broker.handle(request, client_address=channel.client_address, on_answer=answer)
-        if controller.image.offset > broker.metadata_cache.image.offset:
-            broker.publish()
-
-    server = SocketServer(SocketServerConfig({"listeners": "PLAINTEXT://127.0.0.1:0"}), clock, handle)
-    server.open()
-    port = server.endpoints[0].port
-    listeners = [Endpoint("PLAINTEXT", "127.0.0.1", port)]
-    ids = {"incarnation_id": random_uuid(), "cluster_id": cluster_id}
-    broker = Broker(
-        *(0, [log_dir], controller), time=clock, scheduler=scheduler, settings=settings, listeners=listeners, **ids
-    )
-    scheduler.startup()
-    broker.startup()
+    server = BrokerServer([log_dir], {"listeners": "PLAINTEXT://127.0.0.1:0", **settings})
     server.start()
     try:
-        yield f"127.0.0.1:{port}"
+        yield f"127.0.0.1:{server.endpoints[0].port}"
     finally:
-        server.shutdown()
-        broker.shutdown()
+        server.stop()
 
 
 @pytest.fixture(scope="module")

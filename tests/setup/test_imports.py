@@ -21,11 +21,12 @@ CORE = ("common", "record", "checkpoint", "log")
 ALLOWED = {room: set(CORE[: number + 1]) for number, room in enumerate(CORE)}
 ALLOWED["messages"] = {"common", "messages"}
 ALLOWED["network"] = {"common", "record", "messages", "network"}
+ALLOWED["raft"] = {*CORE, "messages", "raft"}
 ALLOWED["metadata"] = {*CORE, "messages", "metadata"}
 ALLOWED["tools"] = {*ALLOWED["metadata"], "tools"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
-ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
+ALLOWED["broker"] = {*ALLOWED["server"], "raft", "broker"}
 ALLOWED["jvm"] = {"common", "jvm"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "jvm", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
@@ -45,7 +46,7 @@ NAMES_OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 # Planted bugs and answers of learners are methods of the classes that they are put into.
 IN_PLACE_OF_METHODS = {"planted_bugs.py", "rungs.py"}
 CODECS = {"crc32c", "cramjam", "pyzstd", "xxhash", "zstandard"}
-BROKER = ("messages", "metadata", "cluster", "server", "network", "broker")
+BROKER = ("messages", "raft", "metadata", "cluster", "server", "network", "broker")
 
 
 def run(code: str) -> str:

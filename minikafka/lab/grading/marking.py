@@ -36,7 +36,19 @@ from minikafka.witness.observation import Observations
 _ANSWERS_LIE_IN = (LESSONS, COURSE)
 """Hidden whole: solutions lie there as texts, notebooks and the bytecode that Python makes of them at any time."""
 _ENGINE = (
-    *("common", "record", "checkpoint", "log", "messages", "metadata", "cluster", "server", "network", "broker"),
+    *(
+        "common",
+        "record",
+        "checkpoint",
+        "log",
+        "messages",
+        "raft",
+        "metadata",
+        "cluster",
+        "server",
+        "network",
+        "broker",
+    ),
     "witness",
 )
 _LEAST_S = 0.01

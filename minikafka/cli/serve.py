@@ -1,0 +1,64 @@
+"""The command `minikafka serve`: a broker for real clients, on directories of its own."""
+
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from minikafka.broker.broker_server import BrokerServer
+from minikafka.server.known_settings import settings_without_effect
+from minikafka.tools.printable import tell
+from minikafka.tools.tool_command import ToolCommand
+
+_LOOPBACK = "127.0.0.1"
+
+
+@click.command(cls=ToolCommand, failure_exit_code=2)
+@click.option(
+    "--data", "log_dirs", type=click.Path(path_type=Path), multiple=True, required=True, metavar="DIR",
+    help="A log directory; may be given again. An empty one is formatted.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="0: any port that is free."
+)
+@click.option("--node-id", type=click.IntRange(0), default=1, show_default=True, help="The broker's number.")
+@click.option("--config", "configs", multiple=True, metavar="K=V", help="A setting of the broker, by Kafka's name.")
+@click.option("--log-requests", is_flag=True, help="Tell each request on stderr: who, what, and how long it took.")
+def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[str, ...], log_requests: bool) -> None:
+    """Serve Kafka's clients from this machine: produce, fetch, topics, offsets, without groups and transactions.
+
+    When clients can connect, a line on stdout says where; what happens goes to stderr. It listens on this machine
+    alone, unless --config listeners=PLAINTEXT://HOST:PORT says otherwise. SIGINT and SIGTERM end it in order; topics,
+    settings and records are there at the next start, also after kill -9. The exit code is 0 then, and 2 when it cannot
+    start.
+    """
+    settings = _settings(configs)
+    for name in settings_without_effect(settings):
+        tell(f"Warning: {name} has no effect here", err=True)
+    settings.setdefault("listeners", f"PLAINTEXT://{_LOOPBACK}:{port}")
+    level = logging.INFO if log_requests else logging.WARNING
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s", level=level)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    server = BrokerServer(log_dirs, settings, node_id=node_id)
+    server.start()
+    try:
+        tell(f"minikafka serves {', '.join(map(str, server.endpoints))}")
+        sys.stdout.flush()
+        ended.wait()
+    finally:
+        server.stop()
+
+
+def _settings(configs: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for each in configs:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"--config {each}: K=V is expected")
+        settings[name] = value
+    return settings

@@ -1,0 +1,173 @@
+"""`minikafka serve`: topics, settings and records are there after a stop and after kill -9, and Kafka reads them."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+
+from minikafka.broker.broker_server import BrokerServer
+from minikafka.common.errors import KafkaException
+from minikafka.raft.single_voter_log import METADATA_DIRECTORY
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+
+PATIENCE_S = 30
+COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serve", "--port", "0"]
+
+
+@contextmanager
+def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0):
+    """`minikafka serve` in a process of its own; gives its address and the process."""
+    data = [part for log_dir in log_dirs for part in ("--data", str(log_dir))]
+    process = subprocess.Popen([*COMMAND, *data], stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        yield re.fullmatch(r"minikafka serves PLAINTEXT://(127\.0\.0\.1:\d+)\n", line)[1], process
+        process.send_signal(ends_by)
+        assert process.wait(PATIENCE_S) == exit_code
+    finally:
+        process.kill()
+        process.wait()
+
+
+def make_topic(address, **settings):
+    admin = AdminClient({"bootstrap.servers": address})
+    [made] = admin.create_topics([NewTopic("shop", 2, 1, config=settings)]).values()
+    made.result(PATIENCE_S)
+
+
+def produce(address, values):
+    producer = Producer({"bootstrap.servers": address, "enable.idempotence": True})
+    acknowledged = []
+    for number, value in enumerate(values):
+        producer.produce(
+            "shop",
+            value,
+            partition=number % 2,
+            on_delivery=lambda error, sent: acknowledged.append((error, sent.value())),
+        )
+    assert producer.flush(PATIENCE_S) == 0
+    assert [error for error, _ in acknowledged] == [None] * len(values)
+
+
+def consumed(address, count):
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False})
+    consumer.assign([TopicPartition("shop", number, OFFSET_BEGINNING) for number in (0, 1)])
+    found, deadline = [], time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < deadline:
+        found += [record.value() for record in consumer.consume(1000, 0.2) if record.error() is None]
+    consumer.close()
+    return sorted(found)
+
+
+@pytest.mark.slow
+def test_topics_and_records_survive_stops_and_kills_and_kafka_goes_on_with_them(tmp_path):
+    values = []
+    for number, (ends_by, exit_code) in enumerate([(signal.SIGTERM, 0), (signal.SIGKILL, -9), (signal.SIGINT, 0)]):
+        with serving(tmp_path / "log.dir", ends_by=ends_by, exit_code=exit_code) as (address, _):
+            if number == 0:
+                make_topic(address, **{"retention.ms": "86400000"})
+            else:
+                assert consumed(address, len(values)) == sorted(values)
+            new = [b"%d-%d" % (number, each) for each in range(100)]
+            produce(address, new)
+            values += new
+    with KafkaBroker(tmp_path) as kafka:
+        address = kafka.bootstrap_servers
+        assert consumed(address, len(values)) == sorted(values)
+        admin = AdminClient({"bootstrap.servers": address})
+        assert admin.list_topics(timeout=PATIENCE_S).topics["shop"].partitions.keys() == {0, 1}
+        [settings] = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, "shop")]).values()
+        assert settings.result(PATIENCE_S)["retention.ms"].value == "86400000"
+        new = [b"kafka-%d" % each for each in range(100)]
+        produce(address, new)
+        values += new
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_a_kill_in_the_midst(tmp_path):
+    for number in range(3):
+        with serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9) as (address, process):
+            if number == 0:
+                make_topic(address)
+            acknowledged = []
+
+            def note(error, sent, acknowledged=acknowledged):
+                if error is None:
+                    acknowledged.append(sent.offset())
+
+            producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
+            deadline = time.monotonic() + 1 + number / 2
+            while time.monotonic() < deadline:
+                with suppress(BufferError):  # its queue is full
+                    producer.produce("shop", b"value", partition=0, on_delivery=note)
+                producer.poll(0.0001)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        del producer
+        with serving(tmp_path / "data") as (address, _):
+            consumer = Consumer({"bootstrap.servers": address, "group.id": "none"})
+            low, high = consumer.get_watermark_offsets(TopicPartition("shop", 0), PATIENCE_S)
+            consumer.close()
+        assert low == 0 and high > max(acknowledged) > 0
+
+
+def test_directories_that_are_not_served(tmp_path):
+    served = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    served.start()
+    with pytest.raises(KafkaException, match="Failed to acquire"):
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    served.stop()
+    before = sorted(tmp_path.rglob("*"))
+
+    def refused(*log_dirs, node_id=1):
+        server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"}, node_id=node_id)
+        with pytest.raises(KafkaException) as raised:
+            server.start()
+        return str(raised.value)
+
+    assert "is of node 1, not of node 2" in refused(tmp_path / "a", node_id=2)
+    assert f"has no {METADATA_DIRECTORY}" in refused(tmp_path / "b", tmp_path / "a")
+    assert sorted(tmp_path.rglob("*")) == before
+    shutil.copytree(tmp_path / "a", tmp_path / "kafkas")
+    (tmp_path / "kafkas" / "bootstrap.checkpoint").write_bytes(b"")
+    assert "was written by Kafka (bootstrap.checkpoint)" in refused(tmp_path / "kafkas")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear").write_text("")
+    assert "is not empty and has no meta.properties" in refused(tmp_path / "letters")
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["dear"]
+    again = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    again.start()
+    again.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--config", "log.retention.hour=1"], "ConfigException: Unknown configuration log.retention.hour"),
+        (["--config", "log.retention.hours"], "--config log.retention.hours: K=V is expected"),
+        (
+            ["--config", "log.retention.hours=0"],
+            "IllegalArgumentException: requirement failed: log.retention.ms must be",
+        ),
+        (["--config", "listeners=SSL://127.0.0.1:0"], "minikafka serves PLAINTEXT"),
+    ],
+)
+def test_settings_that_are_refused(tmp_path, options, told):
+    refused = subprocess.run([*COMMAND, "--data", str(tmp_path / "data"), *options], capture_output=True, text=True)
+    assert (refused.returncode, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_the_settings_are_those_that_kafka_knows(kafka):
+    from minikafka.server.known_settings import SERVED, kafkas_settings
+    from tests.tools.make_kafka_settings import names
+
+    assert sorted(kafkas_settings()) == names(kafka) and kafkas_settings() >= SERVED
