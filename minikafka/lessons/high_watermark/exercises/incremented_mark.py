@@ -33,13 +33,13 @@ increment = Exercise(
     judged_by_spark,
     solutions.incremented,
     hints=[
-        "Three outcomes. Which one comes first, before the old mark is even looked at?",
-        "Above LEO is refused with an exception, not clamped. At LEO is fine.",
+        "There are three outcomes. Which one does the method check first, before it looks at the old mark?",
+        "A mark above LEO is refused with an exception, not lowered. A mark at LEO is allowed.",
     ],
     beliefs=[
         Belief(
             lambda old, new, log_end: "refused" if new > log_end else "moved" if new >= old else "stays",
-            "You count the same mark again as a move. It is where it was, so it stays.",
+            "You count the same mark as a move. The mark does not change, so it stays.",
         ),
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
