@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Append: rebuild
 #
-# *Two functions to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
 # **Time:** twenty-five minutes: ten for the functions, fifteen for the rungs. **Before:** the lesson [Append](04a-append.ipynb), parts 1 to 5.
 #

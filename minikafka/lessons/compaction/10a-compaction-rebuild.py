@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Compaction: rebuild
 #
-# *Two functions to complete, and two of the cleaner's functions to write anew.*
+# *Two functions to complete, and two of the cleaner's functions to rewrite.*
 #
 # **Time:** fifty minutes: half of it for the functions, half for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Crash and recovery: rebuild
 #
-# *Two functions to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
 # **Time:** half an hour: ten minutes for the functions, twenty for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Damaged and missing files: rebuild
 #
-# *Two functions to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
 # **Time:** half an hour: fifteen minutes for the functions, fifteen for the rungs. **Before:** the lesson [Damaged and missing files](08b-damaged-files.ipynb), parts 1 to 5.
 #

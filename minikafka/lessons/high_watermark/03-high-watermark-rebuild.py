@@ -1,7 +1,7 @@
 # %% [markdown]
 # # High watermark: rebuild
 #
-# *Four functions to complete, and three methods of the log to write anew.*
+# *Four functions to complete, and three methods of the log to rewrite.*
 #
 # [中文](zh/03-high-watermark-rebuild.ipynb)
 #

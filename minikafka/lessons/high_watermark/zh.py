@@ -111,7 +111,7 @@ CATALOGUE = {
     "You let the mark go below the log start. It is raised to the log start.": (
         "你让高水位低于日志起始位移。它会升到日志起始位移。"
     ),
-    "You keep the old mark when the suggestion lies outside the log. It is moved to the nearest bound.": (
+    "You keep the old mark if the suggested one is outside the log. The mark is moved to the nearest bound.": (
         "建议值在日志之外时，你保留了原来的高水位。其实它会移到最近的界限上。"
     ),
     "Exercise 3, maybe_increment_high_watermark": "练习 3，maybe_increment_high_watermark",
@@ -129,8 +129,8 @@ CATALOGUE = {
     " mark is a bug.": (
         "你放过了超过 LEO 的值，或者把它降到了 LEO。leader 的方法会抛出 IllegalArgumentException：这样的值是程序错误。"
     ),
-    "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an"
-    " exception.": ("新值超过 LEO 时，你让高水位留在原处。不声不响会掩盖程序错误：应当抛出异常拒绝它。"),
+    "If the new mark is above LEO, you leave the old one. That would hide a bug: the new mark is refused with an "
+    "exception.": ("新值超过 LEO 时，你让高水位留在原处。不声不响会掩盖程序错误：应当抛出异常拒绝它。"),
     "You refuse a lower mark. It is no error (a slow follower joins the ISR, say): the mark stays.": (
         "你拒绝了更低的值。这不是错误（例如慢的 follower 加入了 ISR）：高水位不动。"
     ),

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Leader epochs: rebuild
 #
-# *A function to complete, and a method of the broker to write anew.*
+# *Two functions to complete, and a method of the broker to rewrite.*
 #
-# **Time:** twenty-five minutes: ten for the function, a quarter of an hour for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
+# **Time:** thirty-five minutes: twenty for the functions, a quarter of an hour for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call the methods of the same object. `elected_leader.hint()` gives one hint; each further call gives a
@@ -26,7 +26,7 @@ wake_witnesses()
 # has the name of Kafka's `PartitionChangeBuilder.electLeader`, without the election of the preferred replica.
 
 # %%
-from minikafka.lessons.leader_epochs.exercises import elected_leader
+from minikafka.lessons.leader_epochs.exercises import elected_leader, ends_of_epochs
 
 # %% [markdown]
 # **Exercise 1, who is elected.** *Why: to know before you stop a broker which replica will lead.* Some partitions are in a cluster without eligible
@@ -47,9 +47,32 @@ def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean)
 elected_leader.check(elect_leader)
 
 # %% [markdown]
+# **Exercise 2, where an epoch ended, in Spark.** *Why: with this answer of the leader a follower finds out where to truncate.* Kafka's method is
+# `LeaderEpochFileCache.endOffsetFor`.
+# `epochs.sparkSession.sql("SELECT … FROM {epochs} … {log_end}", epochs=epochs, log_end=log_end, asked=asked)` queries the tables: names in braces are
+# filled in.
+
+# %%
+def epoch_ends(epochs, log_end, asked):
+    """epochs: DataFrame of epoch, start_offset (of its first record): the epochs in the leader's log; both columns rise. log_end: the leader's
+    log end offset, exclusive. asked: DataFrame of epoch (0 or more): the epochs that followers ask for.
+    Returns a DataFrame of epoch, found, end_offset, ascending by epoch, one row for each row of asked. found: the epoch of the leader's answer.
+    end_offset: where that epoch ends in the leader's log, exclusive. Both are null if the epoch asked for is above the leader's latest one.
+    For an epoch below the leader's first one, found is the epoch asked for, and end_offset the leader's first start_offset.
+
+    Example: the epochs (0, 0), (3, 2), the log end 5 and the asked epoch 1 give (1, 0, 2).
+    """
+    return ___
+
+
+ends_of_epochs.check(epoch_ends)
+
+# %% [markdown]
 # ## Rungs
 #
-# In the rung you write one method anew, and minikafka's brokers run with *your* function in its place. Kafka's own brokers run the same workloads. Most workloads are drawn at random, and this page does not show them. After each operation these must agree: every answer, the state of each partition on each broker, and the leaders' requests to the controller. At the end every byte of every file must agree.
+# You rewrite one method. minikafka's brokers then run with *your* function in place of their own. Kafka's own brokers run the same workloads. Most
+# workloads are drawn at random, and this page does not show them. After each operation these must agree: every answer, the state of each partition on
+# each broker, and the leaders' requests to the controller. At the end every byte of every file must agree.
 #
 # If they differ, you get the shortest workload that was found for it, and the first quantity that differs.
 

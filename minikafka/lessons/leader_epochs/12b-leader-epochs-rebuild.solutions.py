@@ -4,7 +4,7 @@
 # One way to solve each. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.leader_epochs.exercises import elected_leader
+from minikafka.lessons.leader_epochs.exercises import elected_leader, ends_of_epochs
 
 # %% [markdown]
 # **Exercise 1, who is elected.** The present leader first, then the order of the assignment; the order of the ISR does not matter. If ISR and ELR are
@@ -12,6 +12,12 @@ from minikafka.lessons.leader_epochs.exercises import elected_leader
 
 # %%
 elected_leader.check(elect_leader)
+
+# %% [markdown]
+# **Exercise 2, where an epoch ended.** The answer is about the greatest epoch up to the one asked for. It ends where the next newer epoch begins, or at the log end.
+
+# %%
+ends_of_epochs.check(epoch_ends)
 
 # %% [markdown]
 # ### The rung

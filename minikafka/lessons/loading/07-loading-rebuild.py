@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Loading: rebuild
 #
-# *Four functions to complete, and five methods of the log to write anew.*
+# *Four functions to complete, and five methods of the log to rewrite.*
 #
 # **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
 #

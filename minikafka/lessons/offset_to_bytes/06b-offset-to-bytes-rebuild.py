@@ -1,9 +1,9 @@
 # %% [markdown]
 # # From an offset to bytes: rebuild
 #
-# *A function to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** forty minutes: ten for the function, thirty for the rungs. **Before:** the lesson [From an offset to bytes](06b-offset-to-bytes.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [From an offset to bytes](06b-offset-to-bytes.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call the methods of the same object. `answered.hint()` gives one hint; each further call gives a plainer
@@ -23,7 +23,7 @@ wake_witnesses()
 # In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first difference.
 
 # %%
-from minikafka.lessons.offset_to_bytes.exercises import answered
+from minikafka.lessons.offset_to_bytes.exercises import answered, begins
 
 # %% [markdown]
 # **Exercise 1, what a read answers.** *Why: this is how `max.partition.fetch.bytes` limits what a consumer gets.* Kafka's method is
@@ -42,6 +42,24 @@ def answer(batches, start, max_length, min_one_message, bound):
 
 
 answered.check(answer)
+
+# %% [markdown]
+# **Exercise 2, where a read begins, in Spark.** *Why: a consumer may ask for an offset that no record has, for instance after compaction.* Kafka's
+# methods are `LocalLog.read` and `LogSegment.translateOffset`. `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, starts=starts)`
+# queries both tables.
+
+# %%
+def read_begins(batches, starts):
+    """batches: DataFrame of segment (base offset of its segment), base, last (offsets, inclusive), size (bytes): all batches of a log. There
+    may be gaps between them. starts: DataFrame of start (an offset below the log end).
+    Returns a DataFrame of start, segment, position, ascending by start: a read from start begins in the file of this segment, at this byte.
+
+    Example: the batches (0, 0, 2, 90), (0, 7, 8, 80) and the start 5 give (5, 0, 90).
+    """
+    return ___
+
+
+begins.check(read_begins)
 
 # %% [markdown]
 # ## Rungs

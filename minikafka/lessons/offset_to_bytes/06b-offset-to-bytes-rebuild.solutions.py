@@ -4,13 +4,20 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.offset_to_bytes.exercises import answered
+from minikafka.lessons.offset_to_bytes.exercises import answered, begins
 
 # %% [markdown]
 # **Exercise 1, what a read answers.** With `min_one_message` the first batch counts more than the limit. The bound counts more than both.
 
 # %%
 answered.check(answer)
+
+# %% [markdown]
+# **Exercise 2, where a read begins.** The join needs no segment: the first batch that ends at or after the start is the right one in every file. Only
+# the byte is counted within a segment.
+
+# %%
+begins.check(read_begins)
 
 # %% [markdown]
 # ### The rungs

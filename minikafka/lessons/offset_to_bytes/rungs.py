@@ -139,7 +139,8 @@ reads = Rung(
         "offset is that batch's base offset.",
         "It returns None if the segment has no such batch.",
         "It has at most `max_size` bytes. With `min_one_message` the first batch is complete, even if it is larger.",
-        "It has no byte at or after `max_position`. If the wanted number of bytes is 0, it has no records.",
+        "It has no byte at or after `max_position`. If `max_size` is 0 and `min_one_message` is False, it has no "
+        "records.",
         "`max_position` may be None if the byte of the bound is not known. Then the answer has no records. (No "
         "workload here has this case.)",
         "The third field of `FetchDataInfo` is True if the size limit cuts the first batch. In an answer without "

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The produce path: rebuild
 #
-# *Two functions to complete, and three methods of the broker to write anew.*
+# *Two functions to complete, and three methods of the broker to rewrite.*
 #
 # **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
 #

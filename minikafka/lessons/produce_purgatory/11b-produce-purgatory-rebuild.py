@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The produce purgatory: rebuild
 #
-# *Three functions to complete, and two methods of the broker to write anew.*
+# *Three functions to complete, and two methods of the broker to rewrite.*
 #
 # **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce purgatory](11b-produce-purgatory.ipynb), parts 1 to 5.
 #

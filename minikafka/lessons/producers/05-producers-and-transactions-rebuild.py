@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Producers and transactions: rebuild
 #
-# *Four functions to complete, and six methods of the log to write anew.*
+# *Four functions to complete, and six methods of the log to rewrite.*
 #
 # **Time:** fifty-five minutes: twenty for the functions, thirty-five for the rungs. **Before:** the lesson [Producers and transactions](05-producers-and-transactions.ipynb), parts 1 to 5.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Read isolation: rebuild
 #
-# *Four functions to complete, and a method of the log to write anew.*
+# *Four functions to complete, and a method of the log to rewrite.*
 #
 # **Time:** three quarters of an hour: thirty minutes for the functions, fifteen for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
 #

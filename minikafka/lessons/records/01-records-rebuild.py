@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Records: rebuild
 #
-# *Four functions to complete, and six methods of the log to write anew.*
+# *Four functions to complete, and six methods of the log to rewrite.*
 #
 # **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Replication: rebuild
 #
-# *Two functions to complete, and three methods of the broker to write anew.*
+# *Two functions to complete, and three methods of the broker to rewrite.*
 #
 # **Time:** an hour and five minutes: twenty minutes for the functions, three quarters of an hour for the rungs. **Before:** the lesson [Replication](12a-replication.ipynb), parts 1 to 5.
 #
@@ -65,7 +65,9 @@ marks_over_time.check(high_watermarks)
 # %% [markdown]
 # ## Rungs
 #
-# In each rung you write one method anew, and minikafka's brokers run with *your* function in its place. Kafka's own brokers run the same workloads. Most workloads are drawn at random, and this page does not show them. After each operation these must agree: every answer, the state of each partition on each broker, and the leaders' requests to the controller. At the end every byte of every file must agree.
+# In each rung you rewrite one method. minikafka's brokers then run with *your* function in place of their own. Kafka's own brokers run the same
+# workloads. Most workloads are drawn at random, and this page does not show them. After each operation these must agree: every answer, the state of
+# each partition on each broker, and the leaders' requests to the controller. At the end every byte of every file must agree.
 #
 # If they differ, you get the shortest workload that was found for it, and the first quantity that differs.
 

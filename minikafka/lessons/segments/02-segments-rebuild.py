@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Segments: rebuild
 #
-# *Four functions to complete, and five methods of the log to write anew.*
+# *Four functions to complete, and five methods of the log to rewrite.*
 #
 # **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Segments](02-segments.ipynb), parts 1 to 5.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Start and stop: rebuild
 #
-# *Three functions to complete, and a method of the log manager to write anew.*
+# *Three functions to complete, and a method of the log manager to rewrite.*
 #
 # **Time:** half an hour: twenty minutes for the functions, ten for the rung. **Before:** the lesson [Start and stop](09b-start-and-stop.ipynb), parts 1 to 5.
 #

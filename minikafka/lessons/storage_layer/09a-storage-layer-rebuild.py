@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Background tasks: rebuild
 #
-# *Two functions to complete, and four methods of the log manager to write anew.*
+# *Two functions to complete, and four methods of the log manager to rewrite.*
 #
 # **Time:** three quarters of an hour: a quarter for the functions, half an hour for the rungs. **Before:** the lesson [Background tasks](09a-storage-layer.ipynb), parts 1 to 5.
 #

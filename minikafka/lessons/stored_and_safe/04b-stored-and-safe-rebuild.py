@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Stored and safe: rebuild
 #
-# *Two functions to complete, and three methods of the log to write anew.*
+# *Two functions to complete, and three methods of the log to rewrite.*
 #
 # **Time:** twenty minutes: ten for the functions, ten for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
 #
@@ -54,7 +54,7 @@ def new_log_start(event, offset, log_start, hw):
         "leader's log start": a follower learns that its leader's log starts at offset;
         "segments deleted": retention has deleted segments, and offset is the base of the first one that stays;
         "truncate": the log is cut so that it ends at offset (exclusive);
-        "truncate fully": all records are removed, and the log begins anew at offset.
+        "truncate fully": all records are removed, and the log begins again at offset.
     log_start, hw: log start and high watermark before the event. hw is exclusive. All numbers are offsets, ints.
     Returns the log start offset after the event. An event that Kafka refuses changes nothing.
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Tombstones and markers: rebuild
 #
-# *A function to complete, and three of the cleaner's functions to write anew.*
+# *Two functions to complete, and three of the cleaner's functions to rewrite.*
 #
-# **Time:** fifty minutes: a quarter of an hour for the function, the rest for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
+# **Time:** an hour: twenty-five minutes for the functions, thirty-five for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call the methods of the same object. `survivors.hint()` gives one hint; each further call gives a plainer
@@ -24,7 +24,7 @@ wake_witnesses()
 # difference. The project's tests let Kafka's own cleaner clean the same logs, and compare its answers, too.
 
 # %%
-from minikafka.lessons.tombstones.exercises import survivors
+from minikafka.lessons.tombstones.exercises import gone_tombstones, survivors
 
 # %% [markdown]
 # **Exercise 1, who stays, in Spark.** *Why: to know before a cleaning which records a topic will keep.* Kafka's method is
@@ -43,6 +43,25 @@ def surviving(records, end, now):
 
 
 survivors.check(surviving)
+
+# %% [markdown]
+# **Exercise 2, which cleaning removes a tombstone, in Spark.** *Why: to know how long a consumer may be away and still see that a key was deleted.* Kafka's
+# methods are `MemoryRecords.filterTo` and `Cleaner.shouldRetainRecord`.
+# `tombstones.sparkSession.sql("SELECT … FROM {tombstones} …", tombstones=tombstones, cleanings=cleanings, …)` queries the tables: names in braces are
+# filled in.
+
+# %%
+def tombstones_gone(tombstones, cleanings, retention_ms):
+    """tombstones: DataFrame of offset, t (ms: when it was written). Each is the newest record of its key. cleanings: DataFrame of t (ms:
+    when it runs); a cleaning covers all records written up to that moment. retention_ms: delete.retention.ms, above 0.
+    Returns a DataFrame of offset, gone, ascending by offset. gone: the t of the cleaning that removes the tombstone, null if none does.
+
+    Example: the tombstone (3, 0), cleanings at 100, 600 and 1200, and the retention 1000 give (3, 1200).
+    """
+    return ___
+
+
+gone_tombstones.check(tombstones_gone)
 
 # %% [markdown]
 # ## Rungs

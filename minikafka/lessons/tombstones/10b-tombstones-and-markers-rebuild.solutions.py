@@ -4,13 +4,19 @@
 # One way to solve each. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.tombstones.exercises import survivors
+from minikafka.lessons.tombstones.exercises import gone_tombstones, survivors
 
 # %% [markdown]
 # **Exercise 1, who stays.** The window has all rows of a key, but `max` counts only those that are in the offset map: below `end`, and not aborted.
 
 # %%
 survivors.check(surviving)
+
+# %% [markdown]
+# **Exercise 2, which cleaning removes a tombstone.** The first join finds the cleaning that sets the horizon, the second one the cleaning that removes.
+
+# %%
+gone_tombstones.check(tombstones_gone)
 
 # %% [markdown]
 # ### The rungs

@@ -130,7 +130,7 @@ epoch_entries = Exercise(
         ),
         Belief(
             _entries(lambda rows: [(epoch, first) for first, _, epoch in rows if epoch >= 0]),
-            "You make an entry for each batch. One entry stands for all batches of an epoch.",
+            "You make an entry for each batch. There is only one entry for each epoch.",
         ),
         Belief(
             _entries(lambda rows: [row for row in _firsts(rows) if row[0] >= 0]),

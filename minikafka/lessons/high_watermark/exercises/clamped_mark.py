@@ -63,7 +63,7 @@ clamp = Exercise(
         ),
         Belief(
             lambda old, suggested, log_start, log_end: suggested if log_start <= suggested <= log_end else old,
-            "You keep the old mark when the suggestion lies outside the log. It is moved to the nearest bound.",
+            "You keep the old mark if the suggested one is outside the log. The mark is moved to the nearest bound.",
         ),
     ],
 )

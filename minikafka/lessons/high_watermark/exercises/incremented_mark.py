@@ -48,8 +48,8 @@ increment = Exercise(
         ),
         Belief(
             lambda old, new, log_end: "moved" if old < new <= log_end else "stays",
-            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an"
-            " exception.",
+            "If the new mark is above LEO, you leave the old one. That would hide a bug: the new mark is refused "
+            "with an exception.",
         ),
         Belief(
             lambda old, new, log_end: "refused" if not old <= new <= log_end else "moved" if new > old else "stays",

@@ -127,7 +127,8 @@ group_lag = Exercise(
             _lags(
                 first=lambda coming, rows, committed: next((r.timestamp for r in coming if r.offset == committed), None)
             ),
-            "You look for a record at exactly the committed offset. A marker may stand there: take the first at or above it.",
+            "You look for a record at exactly the committed offset. A marker may have that offset: take the first "
+            "record at or above it.",
         ),
         Belief(
             _lags(newest=lambda rows: rows[-1].timestamp),

@@ -77,7 +77,7 @@ batch_sizes = Exercise(
             "You forget zigzag, which needs one more bit. 64 has seven bits; with zigzag it has eight, so it needs "
             "two bytes.",
         ),
-        Belief(_sized(length=False), "You leave out the size that stands before each record."),
+        Belief(_sized(length=False), "You leave out the size before each record."),
         Belief(_sized(headers=0), "You leave out the number of headers. It takes one byte even if it is 0."),
         Belief(
             _sized(deltas=False),

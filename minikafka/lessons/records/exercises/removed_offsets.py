@@ -88,7 +88,7 @@ removed_offsets = Exercise(
     judged_by_spark,
     solutions.gone_offsets,
     hints=[
-        "A batch stands for all offsets from its base offset to base offset + last offset delta, even if some of its "
+        "A batch covers all offsets from its base offset to base offset + last offset delta, even if some of its "
         "records are gone.",
         "`explode(sequence(base_offset, base_offset + last_offset_delta))` gives a row for each of them.",
         "`LEFT ANTI JOIN` keeps the rows whose offset no record has.",

@@ -56,7 +56,7 @@ by_size = Exercise(
     judged_by_spark,
     solutions.deletable_by_size,
     hints=[
-        "For each segment: how many bytes would stay if it and all older ones were deleted? Two window sums tell.",
+        "For each segment: how many bytes would stay if it and all older ones were deleted? You need two window sums.",
         "`sum(size) OVER ()` is the size of the whole log. `sum(size) OVER (ORDER BY base)` is the size of this "
         "segment and all older ones.",
         "A segment may be deleted if the rest is still >= the limit. A limit below 0 means no limit.",

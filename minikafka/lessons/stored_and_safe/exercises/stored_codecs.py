@@ -87,11 +87,11 @@ stored_codecs = Exercise(
         ),
         Belief(
             _codecs(lambda codec, topic, marker: codec if codec == "none" else _right(codec, topic, marker)),
-            "You leave uncompressed batches alone. A topic with a codec of its own compresses them, too.",
+            "You do not change uncompressed batches. A topic with its own codec compresses them, too.",
         ),
         Belief(
             _codecs(lambda codec, topic, marker: _right(codec, topic, marker) if codec == "none" else codec),
-            "You leave compressed batches alone. The topic's codec counts: a batch with another codec is "
+            "You do not change compressed batches. The topic's codec counts: a batch with another codec is "
             "decompressed and compressed again.",
         ),
         Belief(

@@ -46,7 +46,7 @@ def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0,
 
         workload = _workload(rounds, now_ms, keys)
         told = run(workload, factory, scratch())
-        return _offsets(told.value(len(workload) - 1, "result"))
+        return offsets_in(told.value(len(workload) - 1, "result"))
 
     return AskedCase(f"{name}; cleaned up to {end}", (records, end, START_MS + now_ms), expected, asked)
 
@@ -76,7 +76,7 @@ def _workload(rounds: list[str], now_ms: int, keys: int) -> Workload:
     return Workload.parse("\n".join([*lines, "consume 0"]))
 
 
-def _offsets(told: str) -> list[int]:
+def offsets_in(told: str) -> list[int]:
     """`0..2 5` as the offsets 0, 1, 2 and 5."""
     found: list[int] = []
     for word in told.split():
