@@ -28,8 +28,9 @@ from minikafka.lessons.compaction.exercises import filthiest_log, map_position
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** *Why: the cleaner's memory depends on what it keeps of each key.* Kafka's method is
-# `SkimpyOffsetMap.positionOf`. Part 4 of the lesson tells how the tries use the digest. Each try reads a Java `int` (four bytes, big-endian, with a
-# sign: −2³¹ to 2³¹ − 1) and takes its absolute value modulo the number of slots. Kafka's `Utils.abs` gives 0 for −2³¹.
+# `SkimpyOffsetMap.positionOf`. Part 4 of the lesson tells how the first tries use the digest. The digest has 16 bytes, so try 12 reads its last four
+# bytes. Each later try reads these four again and adds 1, 2, 3 … Each try reads a Java `int` (four bytes, big-endian, with a sign: −2³¹ to 2³¹ − 1)
+# and takes its absolute value modulo the number of slots. Kafka's `Utils.abs` gives 0 for −2³¹.
 
 # %%
 def slot_of(digest, attempt, slots):

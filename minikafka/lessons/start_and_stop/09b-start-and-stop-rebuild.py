@@ -52,8 +52,9 @@ next_log_directory.check(next_log_dirs)
 
 # %%
 def parse_topic_partition_name(name):
-    """name: the name of a directory in a log directory. Returns (kind, topic, partition). kind: "current", "future", "stray" or
-    "delete". partition: an int. If a log's directory cannot have this name: ("refused", "", -1).
+    """name: the name of a directory in a log directory. A log in use has the name topic-partition. The others have the name
+    topic-partition.id-future, topic-partition.id-stray or topic-partition.id-delete. Returns (kind, topic, partition). kind:
+    "current", "future", "stray" or "delete". partition: an int. If a log's directory cannot have this name: ("refused", "", -1).
 
     Example: parse_topic_partition_name("eu-orders-12") is ("current", "eu-orders", 12).
     """
@@ -72,6 +73,9 @@ def read_recovery_points(text):
     entries; then one entry a line: topic, partition and offset, separated by one space.
     Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty, or if the start ignores the file.
     Returns the text "offline" if the start takes the log directory offline.
+    A file of another form takes the directory offline: Kafka treats it as a sign of a failing disk. If only a word that should be a number
+    is not one, the start ignores the file. The lines are read in order, the number of entries is compared at the end, and the first fault
+    counts.
 
     Example: read_recovery_points("0\\n1\\norders 0 4\\n") is {"orders-0": 4}.
     """
