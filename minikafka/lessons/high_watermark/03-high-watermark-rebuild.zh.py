@@ -7,7 +7,7 @@
 #
 # **时间：** 一小时，函数半小时，重写题半小时。**前置：** 读过[高水位](03-high-watermark.ipynb)一课。
 #
-# `___` 是留给你填的空。`check` 会说：正确；还不对，并给出第一处差异；或者还没有做。需要提示时，调用同一个对象的方法：每调用一次 `least_end.hint()`，就多透露一点；`least_end.solution()` 给出一种写法（重写题要自己先试一次，它才会打开）。这个 notebook 有自己的内核，它不知道那一课里运行过什么：请从第一个单元格开始。它要运行几秒，因为它唤醒 Spark 和 Apache Kafka，由它们来评判。
+# `___` 是留给你填的空。`check` 会说：正确；还不对，并给出第一处差异；或者还没有做。需要帮助时，调用有 `check` 的那个对象的 `hint()` 或 `solution()`：每调用一次 `least_end.hint()`，就多透露一点；`least_end.solution()` 给出一种写法（重写题要自己先试一次，它才会打开）。这个 notebook 有自己的内核，它不知道那一课里运行过什么：请从第一个单元格开始。它要运行几秒，因为它唤醒 Spark 和 Apache Kafka，由它们来评判。
 
 # %%
 from minikafka.lab import ___, use_language, wake_witnesses

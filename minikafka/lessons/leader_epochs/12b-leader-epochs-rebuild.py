@@ -6,8 +6,8 @@
 # **Time:** thirty-five minutes: twenty for the functions, a quarter of an hour for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
-# it shows the first difference. For help, call the methods of the same object. `elected_leader.hint()` gives one hint; each further call gives a
-# plainer one. `elected_leader.solution()` shows one way; for a rung it opens after your own first try.
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `elected_leader.hint()` gives one hint; each
+# further call gives a plainer one. `elected_leader.solution()` shows one way; for a rung it opens after your own first try.
 #
 # This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
 # Spark and Apache Kafka, which judge what you write.

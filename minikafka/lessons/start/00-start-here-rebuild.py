@@ -6,8 +6,8 @@
 # **Time:** half an hour for the page on windows and the functions. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
-# it shows the first difference. For help, call the methods of the same object. `file_names.hint()` gives one hint; each further call gives a plainer
-# one. `file_names.solution()` shows one way.
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `file_names.hint()` gives one hint; each
+# further call gives a plainer one. `file_names.solution()` shows one way.
 #
 # This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
 # Spark, which judges what you write.

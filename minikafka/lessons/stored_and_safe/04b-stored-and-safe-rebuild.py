@@ -6,8 +6,8 @@
 # **Time:** twenty minutes: ten for the functions, ten for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
-# it shows the first difference. For help, call the methods of the same object. `stored_codecs.hint()` gives one hint; each further call gives a
-# plainer one. `stored_codecs.solution()` shows one way; for a rung it opens after your own first try.
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `stored_codecs.hint()` gives one hint; each
+# further call gives a plainer one. `stored_codecs.solution()` shows one way; for a rung it opens after your own first try.
 #
 # This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
 # Spark and Apache Kafka, which judge what you write.
