@@ -35,7 +35,7 @@ def base_offsets(first_offset, appends, segment_bytes):
     in their order. segment_bytes: segment.bytes, a limit in bytes. All numbers are ints.
     Returns the list of the base offsets of all segments, ascending.
 
-    Example: base_offsets(10, [(3, 100), (5, 120), (2, 90)], 200) is [10, 13].  (100 + 120 bytes would be too many.)
+    Example: base_offsets(10, [(3, 100), (5, 120), (2, 50)], 200) is [10, 13].  (100 + 120 bytes would be too many.)
     """
     return ___
 
