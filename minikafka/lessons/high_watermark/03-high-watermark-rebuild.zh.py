@@ -24,7 +24,7 @@ wake_witnesses()
 from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
 
 # %% [markdown]
-# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
+# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* Kafka 的方法是 `Partition.maybeIncrementLeaderHW`。`ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
 
 # %%
 def high_watermarks(ends):
@@ -39,7 +39,7 @@ def high_watermarks(ends):
 least_end.check(high_watermarks)
 
 # %% [markdown]
-# **练习 2，update_high_watermark。** *为什么：检查点与日志不符时，broker 就是这样处理的。*
+# **练习 2，update_high_watermark。** *为什么：检查点与日志不符时，broker 就是这样处理的。* Kafka 的方法是 `UnifiedLog.updateHighWatermark`。
 
 # %%
 def updated(old, suggested, log_start, log_end):
@@ -53,7 +53,7 @@ def updated(old, suggested, log_start, log_end):
 clamp.check(updated)
 
 # %% [markdown]
-# **练习 3，maybe_increment_high_watermark。** *为什么：是修正一个值，还是拒绝它，差别在于能否及早发现程序错误。*
+# **练习 3，maybe_increment_high_watermark。** *为什么：是修正一个值，还是拒绝它，差别在于能否及早发现程序错误。* Kafka 的方法是 `UnifiedLog.maybeIncrementHighWatermark`。
 
 # %%
 def incremented(old, new, log_end):
@@ -67,7 +67,7 @@ def incremented(old, new, log_end):
 increment.check(incremented)
 
 # %% [markdown]
-# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。*
+# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。* Kafka 的方法是 `Partition.checkEnoughReplicasReachOffset`。
 
 # %%
 def answered(appends, watermarks):
