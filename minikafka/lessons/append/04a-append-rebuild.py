@@ -1,13 +1,16 @@
 # %% [markdown]
 # # Append: rebuild
 #
-# *Two functions to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
 # **Time:** twenty-five minutes: ten for the functions, fifteen for the rungs. **Before:** the lesson [Append](04a-append.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `first_offsets.hint()` gives one hint; each
+# further call gives a plainer one. `first_offsets.solution()` shows one way; for a rung it opens after your own first try.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___, wake_witnesses
@@ -17,31 +20,42 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference.
+# In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first difference.
 
 # %%
 from minikafka.lessons.append.exercises import first_offsets, follower_ends
 
 # %% [markdown]
-# **Exercise 1, the offsets that a leader gives, in Spark.** *Why: to tell from a day's requests which ones a log has taken.*
-# `appends.sparkSession.sql("SELECT … FROM {appends}", appends=appends)` queries the table.
+# **Exercise 1, the offsets that a leader gives, in Spark.** *Why: from the requests of a day you can tell which appends a log has accepted.* Kafka's
+# method is `UnifiedLog.appendAsLeader`. `appends.sparkSession.sql("SELECT … FROM {appends}", appends=appends)` queries the table.
 
 # %%
 def offsets_given(appends, max_message_bytes):
-    """appends: DataFrame of t, batches, base_offset, records, bytes (of the largest batch), crc_ok; all from clients.
-    Returns a DataFrame of t, first_offset (null: refused), in the order of t; the log begins at 0."""
+    """appends: DataFrame of t (0, 1, 2 …), batches (number of batches in the append), base_offset (of its first batch), records (in all of
+    its batches), bytes (of its largest batch), crc_ok (BOOLEAN); every append comes from a client. max_message_bytes: the topic's limit.
+    Returns a DataFrame of t, first_offset, ascending by t. first_offset: the offset of the first record, null if the append is refused.
+    The log is empty at first and begins at offset 0.
+
+    Example: (0, 1, 0, 3, 90, true), (1, 1, 0, 2, 80, false), (2, 1, 0, 1, 70, true) give (0, 0), (1, NULL), (2, 3).
+    """
     return ___
 
 
 first_offsets.check(offsets_given)
 
 # %% [markdown]
-# **Exercise 2, where a follower ends.** *Why: a replica that stands still, and its broker's log says why in one word.*
+# **Exercise 2, where a follower ends.** *Why: a follower makes no progress, and its broker's log only names an exception.* Kafka's method is
+# `UnifiedLog.appendAsFollower`.
 
 # %%
 def ends_of_a_follower(fetches):
-    """fetches: [(epoch it asked in, [(first offset, last offset, leader epoch), …]), …] to an empty follower. Returns after each
-    LEO, or the name of the exception: OffsetsOutOfOrderException, UnexpectedAppendOffsetException."""
+    """fetches: list of (leader epoch in which the follower asked, [(first offset, last offset, leader epoch), …]): the answers to its
+    fetches, in order, each with its batches. Offsets are inclusive. The follower's log is empty at first and begins at offset 0.
+    Returns a list with one entry for each fetch: the log end offset afterwards, or, if the whole answer is refused, the name of the
+    exception: "OffsetsOutOfOrderException" or "UnexpectedAppendOffsetException".
+
+    Example: ends_of_a_follower([(0, [(0, 1, 0), (2, 4, 0)]), (0, [(1, 1, 0)])]) is [5, "UnexpectedAppendOffsetException"].
+    """
     return ___
 
 
@@ -50,8 +64,9 @@ follower_ends.check(ends_of_a_follower)
 # %% [markdown]
 # ## Rungs
 #
-# Two methods between the network and the file. minikafka runs with your function in the method's place, on workloads that this page does not
-# show, and Apache Kafka does the same: what can be observed after each operation must agree, and at the end every byte on the disk.
+# In each rung you rewrite one of two methods that run between the network and the file. minikafka then runs with your function in place of its own,
+# on workloads that this page does not show. Apache Kafka runs the same workloads. After each operation everything that can be observed must be equal,
+# and at the end every byte on disk.
 
 # %%
 from minikafka.lessons.append.rungs import examines, trims
@@ -61,7 +76,7 @@ trims
 
 # %%
 def trim_invalid_bytes(records, valid_bytes):
-    """records: MemoryRecords as they came in; valid_bytes: size of the whole batches. Returns MemoryRecords."""
+    """records: MemoryRecords as they arrived. valid_bytes: the size of all whole batches, in bytes. Returns a MemoryRecords."""
     return ___
 
 
@@ -79,7 +94,10 @@ examines
 def analyze_and_validate_records(
     records, topic_partition, origin, *, leader_epoch, max_message_size, require_offsets_monotonic, log_start_offset
 ):
-    """records: MemoryRecords as they came in; origin: an AppendOrigin; max_message_size: bytes, or None. Returns a LogAppendInfo."""
+    """records: MemoryRecords as they arrived. origin: an AppendOrigin. leader_epoch: the epoch in which the follower asked.
+    max_message_size: bytes, inclusive, or None. require_offsets_monotonic: True if the last offsets must grow from batch to batch.
+    topic_partition is only for messages. Returns a LogAppendInfo.
+    """
     return ___
 
 

@@ -89,25 +89,26 @@ def _refused(records, valid_bytes):
 trims = Rung(
     "Rung 1, half a batch at the end",
     trim,
-    why="A request may end in the middle of a batch. What is behind the last whole one must not reach the file.",
+    why="A request may end in the middle of a batch. The bytes after the last whole batch must not be written to the "
+    "file.",
     invariants=(
-        "Its answer is a `MemoryRecords` with the first `valid_bytes` bytes of `records`.",
-        "Nothing is refused here: step 2 has checked what is whole.",
-        "It changes nothing of `records`.",
+        "It returns a `MemoryRecords` with the first `valid_bytes` bytes of `records`.",
+        "It refuses nothing: the method of rung 2 ran before and found `valid_bytes`.",
+        "It does not change `records`.",
     ),
     chosen=(_TORN,),
     profiles=(*_LEADERS[:2], _FOLLOWERS[0]),
     returns=(MemoryRecords,),
     solution=trim_invalid_bytes,
     beliefs=(
-        Belief(_as_it_came, "You hand on what came in. Half a batch is written into the file then."),
-        Belief(_nothing_of_it, "You drop all because of the last one. The whole batches before it are good."),
-        Belief(_the_first_alone, "You keep the first batch alone. All whole ones stay."),
-        Belief(_refused, "You refuse half a batch. It is cut off without a word."),
+        Belief(_as_it_came, "You return the records as they arrived. Then half a batch is written into the file."),
+        Belief(_nothing_of_it, "You drop everything because of the last batch. The whole batches before it must stay."),
+        Belief(_the_first_alone, "You keep only the first batch. All whole batches stay."),
+        Belief(_refused, "You raise an error for half a batch. Kafka cuts it off silently."),
     ),
     hints=(
         "`records.size_in_bytes` and `records.buffer`.",
-        "`MemoryRecords.readable_records(bytes)` makes records of bytes.",
+        "`MemoryRecords.readable_records(bytes)` makes a `MemoryRecords` from bytes.",
     ),
 )
 
@@ -189,46 +190,44 @@ def _analyzes(*, skips=True, one_by_one=False, equal_is_too_large=False, crc=Tru
 examines = Rung(
     "Rung 2, what came in",
     analyze,
-    why="All that an append needs to know of its batches is found here, in one walk: whether they are sound, and the "
-    "answer-to-be.",
+    why="This method goes through the batches of an append once. It checks them and collects everything that the "
+    "later steps need.",
     invariants=(
-        "A client's batch begins at offset 0, else `InvalidRecordException`.",
-        "A follower (`AppendOrigin.REPLICATION`) leaves out the first batch of a later epoch than `leader_epoch`, "
-        "and all "
-        "behind it.",
-        "In this order: too large (`RecordTooLargeException`; the limit itself is not, None is no limit), damaged "
-        "(`CorruptRecordException`), last offsets that do not grow where `require_offsets_monotonic` "
-        "(`OffsetsOutOfOrderException`).",
-        "Its answer is a `LogAppendInfo`: first offset, last offset, last offset of the first batch (-1 without "
-        "batches), "
-        "the last batch's epoch (None for -1), the largest timestamp, the last codec that is not NONE, and the bytes "
-        "that "
-        "were taken.",
-        "`log_append_time` is -1 so far; `log_start_offset` is handed through.",
+        "A client's batch (`AppendOrigin.CLIENT`) must begin at offset 0, else `InvalidRecordException`.",
+        "A follower (`AppendOrigin.REPLICATION`) stops at the first batch of a later epoch than `leader_epoch`, and "
+        "leaves out that batch and all after it.",
+        "It raises for each batch, checked in this order: `RecordTooLargeException` if the batch is larger than the "
+        "limit (None: no limit), `CorruptRecordException` if it is damaged, `OffsetsOutOfOrderException` if its last "
+        "offset is not above the one before and `require_offsets_monotonic` is True.",
+        "It returns a `LogAppendInfo` with the first offset, the last offset, and the last offset of the first batch "
+        "(each -1 without batches); the last batch's epoch (None if it is -1); the largest timestamp; the last codec "
+        "other than NONE; and the number of bytes of the batches that count.",
+        "`log_append_time` is -1 at this point. `log_start_offset` is the argument.",
     ),
     chosen=(_SETS, _ROLLED_BY_TIME, _TORN, _CODECS),
     profiles=(_LEADERS[0], *_FOLLOWERS),
     returns=(LogAppendInfo,),
     solution=analyze_and_validate_records,
     beliefs=(
-        Belief(_analyzes(skips=False), "Your follower takes batches of a later epoch than the one that it asked in."),
+        Belief(_analyzes(skips=False), "Your follower takes batches of a later epoch than the one in which it asked."),
         Belief(
             _analyzes(one_by_one=True),
-            "You leave out single batches of a later epoch. From the first one on nothing is taken.",
+            "You leave out only the batches of a later epoch. From the first of them on, nothing is taken.",
         ),
         Belief(_analyzes(equal_is_too_large=True), "You refuse a batch of exactly the limit. The limit is inclusive."),
-        Belief(_analyzes(crc=False), "You do not look at the CRC (`batch.is_valid()`)."),
-        Belief(_analyzes(order=False), "You let last offsets fall, or stay, from batch to batch."),
+        Belief(_analyzes(crc=False), "You do not check the CRC (`batch.is_valid()`)."),
+        Belief(_analyzes(order=False), "You accept a last offset that is not above the one of the batch before."),
         Belief(
             _analyzes(newest=False),
-            "You take the last batch's timestamp. It is the largest of all that counts, for rolling by time.",
+            "You take the last batch's timestamp. Use the largest timestamp of all batches that count; rolling by "
+            "time depends on it.",
         ),
     ),
     hints=(
         "One loop over `records.batches()`; a batch has `base_offset`, `last_offset`, `partition_leader_epoch`, "
         "`size_in_bytes`, `max_timestamp`, `is_compressed`, `compression_type`, `is_valid()`.",
-        "Begin with -1 for every offset and the timestamp, `CompressionType.NONE`, and 0 bytes.",
-        "`LogAppendInfo(first_offset=…, …)` takes all of its fields by name; the last two may be left out.",
+        "Start with -1 for every offset and for the timestamp, `CompressionType.NONE` for the codec, and 0 bytes.",
+        "`LogAppendInfo(first_offset=…, …)` takes all fields by name. You may leave out its last two fields.",
     ),
 )
 

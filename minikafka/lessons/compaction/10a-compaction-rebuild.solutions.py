@@ -7,14 +7,14 @@
 from minikafka.lessons.compaction.exercises import filthiest_log, map_position
 
 # %% [markdown]
-# **Exercise 1, where the map looks.** Thirteen pieces of four bytes, each a byte further on than the one before. Then the last piece, and 1, 2, 3 … added to it: from there on slot after slot, so that a
-# free one is always found.
+# **Exercise 1, where the map looks.** The first 13 tries read four bytes each, always one byte further on. Later tries read the last four bytes again
+# and add 1, 2, 3 … So they go from slot to slot, and always find a free one.
 
 # %%
 map_position.check(slot_of)
 
 # %% [markdown]
-# **Exercise 2, the filthiest log.** The active segment is on neither side of the fraction.
+# **Exercise 2, the filthiest log.** The active segment counts neither as dirty nor as clean.
 
 # %%
 filthiest_log.check(filthiest)
@@ -27,13 +27,14 @@ from minikafka.common.java_numbers import INT_MAX
 from minikafka.lessons.compaction.rungs import groups, ranges
 
 # %% [markdown]
-# **Rung 1, from where to where.** Three bounds, and the least of them counts. Only segments from the first dirty offset on are asked for their age: what was cleaned once holds nothing back.
+# **Rung 1, from where to where.** There are three bounds, and the least of them counts. Only segments from the first dirty offset on are checked for
+# their age: segments that were cleaned before do not matter.
 
 # %%
 ranges.check(cleanable_offsets)
 
 # %% [markdown]
-# **Rung 2, which segments become one.** All sums are from before the cleaning, so a group always fits.
+# **Rung 2, which segments become one.** All sizes are those before the cleaning. Cleaning makes segments only smaller, so a group always fits.
 
 # %%
 groups.check(group_segments_by_size)

@@ -52,15 +52,17 @@ _LAG = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 min.compaction
 ranges = Rung(
     "Rung 1, from where to where",
     bounds.cleanable_offsets,
-    why="What ends this range is why a topic is not being compacted.",
+    why="If a topic is not compacted, look at what ends this range.",
     invariants=(
-        "It only asks. A cleaning reads keys from its first answer to its second one, and writes all segments below "
-        "the second anew.",
-        "It begins at the checkpoint's offset. Without one, or where that lies outside the log, it begins at the log "
-        "start; the third answer is True in the second case, and the checkpoint is written anew.",
-        "Nothing at or above the last stable offset, in the active segment, or from the first dirty segment on that "
-        "has a record younger than min.compaction.lag.ms.",
-        "The end is never below the beginning.",
+        "It changes nothing. A cleaning reads the keys from the first answer (inclusive) to the second (exclusive), "
+        "and rewrites all segments below the second.",
+        "The range begins at the checkpoint's offset. Without a checkpoint it begins at the log start. If the "
+        "checkpoint is outside the log (log start to log end, both inclusive), it also begins at the log start, and "
+        "the third answer is True.",
+        "The range ends at the least of three offsets: the last stable offset, the base of the active segment, and, "
+        "if min.compaction.lag.ms is above 0, the base of the first dirty segment that has a record younger than "
+        "that.",
+        "The end is never below the begin.",
     ),
     chosen=(
         f"{_LAG}0\n{_PIECES * 2}append_as_leader [2x10 keys=4 pid=7 epoch=0 seq=0 txn]\n{_PIECES * 2}"
@@ -83,43 +85,45 @@ ranges = Rung(
     beliefs=(
         Belief(
             _range(bound=lambda log: log.log_end_offset),
-            "You clean everything but the active segment. What is not below the last stable offset must wait as well: "
-            "it may still be lost, or aborted.",
+            "You clean everything but the active segment. Records at or above the last stable offset must wait, too: "
+            "they may still be lost or aborted.",
         ),
         Belief(
             _range(bound=lambda log: log.high_watermark),
-            "You stop at the high watermark. A transaction that is open below it stops the cleaning too: the bound is "
-            "the last stable offset.",
+            "You stop at the high watermark. An open transaction below it stops the cleaning, too: the bound is the "
+            "last stable offset.",
         ),
         Belief(
             _range(young=lambda segment, horizon: False),
-            "You leave out min.compaction.lag.ms. The first segment that is younger ends the range.",
+            "You ignore min.compaction.lag.ms. The first segment that is younger ends the range.",
         ),
         Belief(
             _range(young=lambda segment, horizon: segment.largest_timestamp >= horizon),
-            "You hold back a segment that is exactly min.compaction.lag.ms old. It is young while "
+            "You stop at a segment that is exactly min.compaction.lag.ms old. It is too young only if "
             "`largest_timestamp > now - lag`.",
         ),
         Belief(
             _range(looked_at=lambda log, first_dirty: log.log_segments[:-1]),
-            "You check the age of segments below the first dirty offset. They have been cleaned before and hold "
-            "nothing back.",
+            "You check the age of segments below the first dirty offset. They have been cleaned before and do not "
+            "end the range.",
         ),
         Belief(
             _range(begins=lambda checkpoint, start, end: start if checkpoint > end else checkpoint),
-            "You begin below the log start. Records have been deleted up to it since the checkpoint was written.",
+            "You begin below the log start. Since the checkpoint was written, records up to the log start have been "
+            "deleted.",
         ),
         Belief(
             _range(forced=False),
-            "You never ask for the checkpoint to be written anew. Where it lies outside the log, that is done at once.",
+            "Your third answer is always False. If the checkpoint is outside the log, it must be written again: "
+            "return True.",
         ),
     ),
     hints=(
         "Begin at the checkpoint, `last_clean_offset`. There may be none (None), or it may lie below "
         "`log.log_start_offset` or above `log.log_end_offset`.",
-        "Three things end the range: `log.last_stable_offset`, `log.active_segment.base_offset`, and the first of "
-        "`log.non_active_log_segments_from(first_dirty)` with `largest_timestamp > now - lag`, if "
-        "`lag = log.config.compaction_lag_ms` is above 0.",
+        "Three offsets can end the range: `log.last_stable_offset`; `log.active_segment.base_offset`; and, if `lag = "
+        "log.config.compaction_lag_ms` is above 0, the base of the first of "
+        "`log.non_active_log_segments_from(first_dirty)` with `largest_timestamp > now - lag`.",
         "The answer is `(first_dirty, max(first_dirty, min(ends)), is_invalid)`.",
     ),
 )
@@ -178,14 +182,16 @@ _FOUR = "append_as_leader [1x30 keys=1]\nroll\n" * 4
 groups = Rung(
     "Rung 2, which segments become one",
     segment_grouping.group_segments_by_size,
-    why="Without groups, compaction would leave ever more, ever smaller segments.",
+    why="Without groups, compaction would leave more and more small segments.",
     invariants=(
-        "Every segment is in one group, in the order of the log; neighbours stay neighbours.",
-        "The batches of a group of several have at most `max_size` bytes, and its offset indexes and its time indexes "
-        "at most `max_index_size` each: before the cleaning, and exactly that much is allowed.",
-        "A segment joins the group before it wherever it may; a segment too large by itself is a group.",
-        "The last offset of a group is at most 2³¹ - 1 above its first base. It is taken to be the offset before the "
-        "next segment, or before `first_uncleanable_offset`. An empty segment may join whatever its base is.",
+        "Every segment is in exactly one group, in the order of the log.",
+        "In a group of several segments, the `.log` files together have at most `max_size` bytes, and the offset "
+        "indexes and the time indexes at most `max_index_size` bytes each. These are the sizes before the cleaning.",
+        "A segment joins the group before it if these rules allow it. A segment that is too large for any group is a "
+        "group by itself.",
+        "The last offset of a group is at most 2³¹ - 1 above the base offset of its first segment. The last offset "
+        "is taken as one less than the base of the next segment, or than `first_uncleanable_offset`. An empty "
+        "segment may join whatever its base offset is.",
     ),
     chosen=(
         _GROUPED.format(206, 4096) + _FOUR + "maybe_increment_high_watermark leo\nclean\nclean\n",
@@ -203,30 +209,31 @@ groups = Rung(
     beliefs=(
         Belief(
             _groups(fits=lambda total, limit: total < limit),
-            "You open a new group where the sum is exactly `max_size`. That much is allowed.",
+            "You begin a new group if the sum is exactly `max_size`. The limit is inclusive.",
         ),
         Belief(
             _groups(counts_indexes=False),
-            "You forget the indexes. The offset indexes must fit into `max_index_size` bytes, and so must the time "
-            "indexes.",
+            "You ignore the indexes. The offset indexes of a group must fit into `max_index_size` bytes, and so must "
+            "the time indexes.",
         ),
         Belief(
             _groups(counts_offsets=False),
-            "You forget the offsets. An index holds them relative to the first base, as numbers of 31 bits.",
+            "You ignore the offsets. An index holds them relative to the first base offset, and they must be at most "
+            "2³¹ - 1.",
         ),
-        Belief(_groups(alone=True), "You leave each segment alone. Then segments never become fewer."),
+        Belief(_groups(alone=True), "You make a group of each segment. Then the number of segments never falls."),
         Belief(
             _groups(resets=False),
-            "You go on counting where a new group begins. Its sums begin with its first segment.",
+            "You do not start the sums again for a new group. Its sums begin with its first segment.",
         ),
     ),
     hints=(
-        "Walk along the segments, with the sums of the present group: `segment.size`, "
+        "Go through the segments and keep three sums of the present group: `segment.size`, "
         "`segment.offset_index.size_in_bytes`, `segment.time_index.size_in_bytes`.",
-        "A segment joins if all three sums stay within their limits. Otherwise it begins a group, and the sums begin "
-        "with it.",
-        "Then the offsets: the next segment's base (or `first_uncleanable_offset`), less 1, less the base of the "
-        "group's first segment, must not exceed `INT_MAX`; an empty segment (`size == 0`) need not ask.",
+        "A segment joins if all three sums stay within their limits. Otherwise it begins a new group, and the sums "
+        "begin with it.",
+        "Then check the offsets: the next segment's base (or `first_uncleanable_offset`), minus 1, minus the base of "
+        "the group's first segment must not exceed `INT_MAX`. Skip this check for an empty segment (`size == 0`).",
     ),
 )
 

@@ -7,13 +7,14 @@
 from minikafka.lessons.crash.exercises import damaged_end, kept_safe
 
 # %% [markdown]
-# **Exercise 1, where a damaged log ends.** First the segments in doubt, whole ones; then the first bad batch in them.
+# **Exercise 1, where a damaged log ends.** First find the segments that are scanned; each is scanned as a whole. Then find the first bad batch in
+# them.
 
 # %%
 damaged_end.check(log_end)
 
 # %% [markdown]
-# **Exercise 2, what is known to be on the device.** Two numbers in memory, one in a file; a kill leaves the file.
+# **Exercise 2, what is known to be on the device.** Two numbers are in memory and one is in a file. After a kill only the file is left.
 
 # %%
 kept_safe.check(recovery_point)
@@ -21,7 +22,8 @@ kept_safe.check(recovery_point)
 # %% [markdown]
 # ### Rebuild
 #
-# Rung 1: an append in the order of the file, without the writing; the exception of the first bad batch ends it.
+# Rung 1 does the same as an append, batch by batch in the order of the file, but writes no records. The exception of the first bad batch ends the
+# loop.
 
 # %%
 from minikafka.common.errors import CorruptRecordException, InvalidRecordException
@@ -31,7 +33,7 @@ from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
 recovers.check(recover)
 
 # %% [markdown]
-# Rung 2: from the segment that holds the recovery point on, up to the first cut.
+# Rung 2 begins with the segment that holds the recovery point, and stops at the first segment that it has to cut.
 
 # %%
 from minikafka.common.errors import InvalidOffsetException

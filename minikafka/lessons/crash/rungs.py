@@ -106,17 +106,17 @@ _OPERATIONS = (
 recovers = Rung(
     "Rung 1, the scan of a segment",
     LogSegment.recover,
-    why="The page that stands between a torn write and the next acknowledgement.",
+    why="After a crash, this method decides which records of a segment the broker keeps.",
     invariants=(
-        "All three indexes are emptied (`reset()`) and built anew; an entry is due as in an append, asked before "
-        "the batch "
-        "is counted: more than `self.index_interval_bytes` since the last entry.",
-        "`batch.ensure_valid()` raises `CorruptRecordException` or `InvalidRecordException` at the first bad "
-        "batch: there "
-        "the scan ends, and the file is cut in front of it.",
-        "A batch of a higher epoch than the latest assigns it; each producer's batch updates the producers.",
-        "At the end the time index gets the largest timestamp, and both indexes are cut to their entries.",
-        "It returns how many bytes were cut.",
+        "It empties all three indexes (`reset()`) and builds them again. As in an append, a batch gets an entry if "
+        "more than `self.index_interval_bytes` bytes came since the last entry, without the batch itself.",
+        "`batch.ensure_valid()` raises `CorruptRecordException` or `InvalidRecordException` at the first bad batch. "
+        "There the scan ends, and the file is cut before that batch.",
+        "A batch whose epoch is higher than the latest one adds this epoch to the cache. A batch with a producer id "
+        "updates the producer state.",
+        "At the end the time index gets the largest timestamp. Then the files of both indexes are cut to the size of "
+        "their entries.",
+        "It returns the number of bytes that were cut off.",
     ),
     chosen=(
         reopened_after(before=_OPERATIONS) + "reopen clean=false\nread 0\n",
@@ -131,36 +131,39 @@ recovers = Rung(
     beliefs=(
         Belief(
             _recovers(checks=False),
-            "You check no batch. A flipped bit does not show in the lengths: only the CRC tells, in `ensure_valid()`.",
+            "You check no batch. A flipped bit does not change the lengths: only the CRC shows it, in "
+            "`ensure_valid()`.",
         ),
         Belief(
             _recovers(asks_first=False),
-            "You count a batch before you ask about its entry. Then the first batch can get one, as in no append.",
+            "You count a batch before you decide about its entry. Then the first batch can get an entry, unlike in "
+            "an append.",
         ),
         Belief(
             _recovers(cuts=False),
-            "You leave the bad bytes in the file. What is appended behind them is found by nobody.",
+            "You leave the bad bytes in the file. A reader cannot find records that are appended after them.",
         ),
         Belief(
             _recovers(last_time=False),
-            "You forget the last entry of the time index. A segment that was closed has one for its largest timestamp.",
+            "You forget the last entry of the time index. A closed segment has an entry for its largest timestamp.",
         ),
         Belief(
             _recovers(epochs=False),
-            "You do not note epochs. What the file of epochs had not been told yet is lost to followers.",
+            "You do not record epochs. Epochs that were not yet written to the epoch file are then lost, and "
+            "followers need them.",
         ),
         Belief(
             _recovers(producers=False),
-            "You do not note producers. The log would take their next duplicate for new.",
+            "You do not record producers. The log would then accept their next duplicate.",
         ),
     ),
     hints=(
         "Begin with `valid = indexed = 0`, then `for batch in self.log.batches():` inside a `try`.",
-        "`self._max_timestamp_and_offset_so_far = UNKNOWN` at first, later `TimestampOffset(max timestamp, last "
-        "offset)` "
-        "where one is larger; `self.read_max_timestamp_and_offset_so_far()` is what the time index is given.",
-        "Epochs: `leader_epoch_cache.latest_epoch` and `.assign(epoch, base offset)`; producers: "
-        "`self._update_producer_state(producer_state_manager, batch)` where `batch.has_producer_id`, then "
+        "At first `self._max_timestamp_and_offset_so_far = UNKNOWN`; later, if a timestamp is larger, "
+        "`TimestampOffset(max timestamp, last offset)`. The time index gets "
+        "`self.read_max_timestamp_and_offset_so_far()`.",
+        "Epochs: `leader_epoch_cache.latest_epoch` and `.assign(epoch, base offset)`. Producers: "
+        "`self._update_producer_state(producer_state_manager, batch)` if `batch.has_producer_id`. Then "
         "`producer_state_manager.update_map_end_offset(batch.last_offset + 1)`.",
         "At the end `self.log.truncate_to(valid)`, `maybe_append(…, skip_full_check=True)`, `trim_to_valid_size()`.",
     ),
@@ -213,11 +216,12 @@ scans = Rung(
     "Rung 2, what is scanned after a crash",
     LogLoader._recover_unflushed_segments,
     kafka="LogLoader.recoverLog",
-    why="In Kafka these lines stand in `recoverLog`. They decide how long a start takes, and where the log ends.",
+    why="In Kafka these lines are in `recoverLog`. They decide how long a start takes, and where the log ends.",
     invariants=(
-        "The segment that holds `self.recovery_point_checkpoint` is recovered, and each above it, in order.",
-        "`self._recover_segment(segment)` does one, and returns the bytes that it cut.",
-        "Where bytes were cut the log ends: all later segments go, and their snapshots; nothing more is scanned.",
+        "It recovers the segment that holds `self.recovery_point_checkpoint`, and then all later segments, in order.",
+        "`self._recover_segment(segment)` recovers one segment, and returns the number of bytes that it cut off.",
+        "If bytes were cut off, the log ends there: it deletes all later segments and their snapshots, and scans no "
+        "more.",
         "The segment that was cut stays, even if nothing is left in it.",
     ),
     chosen=(
@@ -235,33 +239,34 @@ scans = Rung(
     beliefs=(
         Belief(
             _scans(which=lambda segments, point: [each for each in segments.values() if each.base_offset >= point]),
-            "You begin above the recovery point. The segment that holds it has records behind it: it is scanned "
-            "as well.",
+            "You begin with the first segment above the recovery point. The segment that holds it has records after "
+            "it: scan it as well.",
         ),
         Belief(
             _scans(which=lambda segments, point: segments.values()),
-            "You scan the whole log. What lies below the recovery point's segment was flushed, and is believed.",
+            "You scan the whole log. Segments below the one with the recovery point were flushed, and Kafka trusts "
+            "them.",
         ),
         Belief(
             _scans(removes=lambda cut, later: []),
-            "You keep the segments above the cut. The log would have a hole, which no reader notices.",
+            "You keep the segments after the cut. The log would have a gap that no reader notices.",
         ),
         Belief(
             _scans(removes=lambda cut, later: [cut, *later]),
-            "You remove the damaged segment, too. Its batches before the bad one are sound, and stay.",
+            "You delete the damaged segment, too. Its batches before the bad one are sound, and stay.",
         ),
         Belief(
             _scans(stops=False, removes=lambda cut, later: []),
-            "You go on behind a cut and keep what is sound. A log ends at its first bad batch.",
+            "You continue after a cut and keep sound segments. A log ends at its first bad batch.",
         ),
-        Belief(_scans(which=lambda segments, point: []), "You scan nothing. So a clean stop is treated."),
+        Belief(_scans(which=lambda segments, point: []), "You scan nothing. That is right only after a clean stop."),
     ),
     hints=(
         "`self.segments.values(self.recovery_point_checkpoint)`: from the segment that holds the offset on.",
-        "`self._remove_and_delete_segments_async(segments)` lets segments go, "
-        "`delete_producer_snapshots(self, self.producer_state_manager, segments, async_delete=True)` their snapshots.",
-        "An `InvalidOffsetException` or `OSError` of the scan counts as damage from the first byte on: "
-        "`segment.truncate_to(segment.base_offset)` says how much was cut.",
+        "`self._remove_and_delete_segments_async(segments)` deletes segments, and `delete_producer_snapshots(self, "
+        "self.producer_state_manager, segments, async_delete=True)` deletes their snapshots.",
+        "If the scan raises an `InvalidOffsetException` or `OSError`, the whole segment counts as damaged: "
+        "`segment.truncate_to(segment.base_offset)` returns the number of bytes that it cut off.",
     ),
 )
 

@@ -7,13 +7,14 @@
 from minikafka.lessons.damaged_files.exercises import epoch_entries, holes
 
 # %% [markdown]
-# **Exercise 1, the epochs that recovery finds.** A batch makes an entry when its epoch is above all before it.
+# **Exercise 1, the epochs that recovery finds.** A batch makes an entry if its epoch is higher than all epochs before it.
 
 # %%
 epoch_entries.check(epochs)
 
 # %% [markdown]
-# **Exercise 2, damage and a missing index.** A segment without its index is cut on the way; only the scan ends the log.
+# **Exercise 2, damage and a missing index.** A segment without its index is cut when it is opened, and the load continues. Only the scan ends the
+# log.
 
 # %%
 holes.check(segments_left)
@@ -21,7 +22,7 @@ holes.check(segments_left)
 # %% [markdown]
 # ### Rebuild
 #
-# Rung 1: three questions, and one file that is emptied.
+# Rung 1 checks three files, and empties one of them.
 
 # %%
 from minikafka.lessons.damaged_files.rungs import empties, trusts
@@ -29,7 +30,7 @@ from minikafka.lessons.damaged_files.rungs import empties, trusts
 trusts.check(sanity_check)
 
 # %% [markdown]
-# Rung 2: below, not at; then everything goes, epochs and producers too.
+# Rung 2: the log must end below its log start, not at it. Then everything is deleted, also epochs and producers.
 
 # %%
 empties.check(_delete_segments_if_log_start_greater_than_log_end)

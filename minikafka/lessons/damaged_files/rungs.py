@@ -45,12 +45,14 @@ _ABORTED = (
 trusts = Rung(
     "Rung 1, which segment is suspect",
     LogSegment.sanity_check,
-    why="It is all that a clean start asks of a segment. What it passes over stays wrong as long as the segment lives.",
+    why="After a clean stop this is the only check of a segment. Damage that it does not find stays.",
     invariants=(
-        "A segment without its offset index raises `FileNotFoundError`: the loader recovers it.",
-        "A bad transaction index raises `CorruptIndexException` (`self.txn_index.sanity_check()` looks): the same.",
-        "A time index that was made just now is emptied: `self.time_index.resize(0)`. Nothing is raised for it.",
-        "What the offset and the time index hold is not examined.",
+        "If the offset index is missing, it raises `FileNotFoundError`. Then the loader recovers the segment.",
+        "If the transaction index is bad, `self.txn_index.sanity_check()` raises `CorruptIndexException`. Then the "
+        "loader recovers the segment, too.",
+        "If the time index has just been created, it is emptied with `self.time_index.resize(0)`. No exception is "
+        "raised.",
+        "The contents of the offset index and of the time index are not checked.",
     ),
     chosen=(
         reopened_after("remove:1.index", "remove:1.timeindex", "flip:1.index:7", clean=True),
@@ -65,26 +67,27 @@ trusts = Rung(
     beliefs=(
         Belief(
             _trusts(missing_index=True),
-            "You pass over a missing offset index. It would be made anew, empty, and stay so after a clean stop.",
+            "You ignore a missing offset index. It would be created without entries, and stay empty after a clean "
+            "stop.",
         ),
         Belief(
             _trusts(new_time_index=True),
-            "You leave a new time index at its full length. Its zeros would count as entries after the next load.",
+            "You keep a new time index at its full length. After the next load its zeros would count as entries.",
         ),
         Belief(
             _trusts(transactions=True),
-            "You do not look at the transaction index. By a bad one, readers are given what was aborted.",
+            "You do not check the transaction index. With a bad one, readers get aborted records.",
         ),
         Belief(
             _trusts(missing_time_index=False),
-            "You have a segment recovered for its missing time index. Kafka makes an empty one and goes on.",
+            "You raise an exception for a missing time index. Kafka creates an empty one and continues.",
         ),
     ),
     hints=(
-        "`self.offset_index_file.exists()` is the first question; ask it before `self.offset_index`, which makes "
-        "the file.",
+        "First check `self.offset_index_file.exists()`. Do it before you use `self.offset_index`, which creates the "
+        "file.",
         "`time_index_file_newly_created` says that the file was missing; `self.time_index.resize(0)` empties it.",
-        "`self.txn_index.sanity_check()` raises what it finds; let it pass.",
+        "`self.txn_index.sanity_check()` raises the exception itself. Do not catch it.",
     ),
 )
 
@@ -135,13 +138,14 @@ def _started_at(offset: int, damage: str, clean: bool = False) -> str:
 empties = Rung(
     "Rung 2, a log that ends below its start",
     LogLoader._delete_segments_if_log_start_greater_than_log_end,
-    why="Segments were lost, and what is left had been deleted before: a reader must not get it back.",
+    why="If a log ends below its log start, segments were lost, and all remaining records had been deleted before. A "
+    "reader must not see them again.",
     invariants=(
-        "Without segments it returns None.",
-        "It compares the log end with `self.log_start_offset_checkpoint`. A log that ends exactly there is only empty.",
-        "A log that ends below loses all its segments, epochs and producers, and has no end (None): the load "
-        "goes on as "
-        "with an empty directory.",
+        "If the log has no segments, it returns None.",
+        "It compares the log end with `self.log_start_offset_checkpoint`. A log that ends exactly at its log start "
+        "is only empty, and stays.",
+        "If the log ends below it, all segments, epochs and producers are deleted, and it returns None. The load "
+        "then continues as with an empty directory.",
         "Otherwise it returns the log end.",
     ),
     chosen=(
@@ -159,24 +163,24 @@ empties = Rung(
     beliefs=(
         Belief(
             _empties(is_below=lambda end, start: end <= start),
-            "You empty a log that ends at its start. It has lost nothing; its epochs and snapshots hold on.",
+            "You empty a log that ends at its log start. It has lost nothing; its epochs and snapshots must stay.",
         ),
         Belief(
             _empties(epochs=False),
-            "You leave the epochs. They name offsets of records that are gone.",
+            "You keep the epochs. They name offsets of records that are deleted.",
         ),
         Belief(
             _empties(removes=False),
-            "You only say that there is no end. The segments, all of deleted records, are still there.",
+            "You only return None. The segments, which hold deleted records, are still there.",
         ),
         Belief(
             _empties(tells_none=False),
-            "You return the old log end. The log begins anew at the checkpointed start.",
+            "You return the old log end. The log begins again at the checkpointed log start: return None.",
         ),
     ),
     hints=(
         "`self.segments.is_empty`, then `self.segments.active_segment.read_next_offset()` for the log end.",
-        "`self._remove_and_delete_segments_async(list(self.segments.values()))` lets all segments go.",
+        "`self._remove_and_delete_segments_async(list(self.segments.values()))` deletes all segments.",
         "`self.leader_epoch_cache.clear_and_flush()`, and "
         "`self.producer_state_manager.truncate_fully_and_start_at(self.log_start_offset_checkpoint)`.",
     ),

@@ -84,13 +84,15 @@ def _clamps_by_itself(self, high_watermark):
 clamps = Rung(
     "Rung 1, setting the high watermark",
     Log.update_high_watermark,
-    why="A broker that starts, a follower and a truncation all set the mark by this method, up or down.",
+    why="A starting broker, a follower and a truncation use this method. It may move the mark up or down.",
     invariants=(
         "It takes an offset (int) or a `LogOffsetMetadata`, and returns the offset that was set.",
-        "log start ≤ high watermark ≤ log end, whatever is asked for.",
+        "Afterwards log start ≤ high watermark ≤ log end, whatever the argument was.",
         "It may fall.",
-        "At the log end its place is known (`self.log_end_offset_metadata`); elsewhere what came is kept.",
-        "`self._update_high_watermark_metadata(metadata)` sets it: producers, listeners and the LSO follow from there.",
+        "At the log end it keeps `self.log_end_offset_metadata`, which has the byte position. Otherwise it keeps the "
+        "argument.",
+        "`self._update_high_watermark_metadata(metadata)` sets the mark, and then also updates the LSO and calls the "
+        "listeners.",
     ),
     chosen=(
         _STORY,
@@ -104,30 +106,33 @@ clamps = Rung(
     beliefs=(
         Belief(
             _clamps(at_the_start=False),
-            "You let the mark fall below the log start. What was deleted cannot be what is replicated.",
+            "You let the mark fall below the log start. Deleted offsets cannot be the bound of what is replicated.",
         ),
         Belief(
-            _clamps(at_the_end=False), "You let the mark pass the log end. A replica cannot have more than its log has."
+            _clamps(at_the_end=False), "You let the mark pass the log end. A replica has nothing above its log end."
         ),
         Belief(
             _clamps(may_fall=False),
-            "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.",
+            "You never let the mark fall. That is the rule of maybe_increment_high_watermark, which a leader uses. "
+            "This method just sets it.",
         ),
         Belief(
             _clamps(knows_the_end=False),
-            "You forget the place of the log end. A read looks it up later, by the offset; if a hole has begun there "
-            "by then, it finds the batch behind the hole, and the mark moves with it.",
+            "You do not keep the byte position of the log end. A later read looks it up by the offset. If the log "
+            "has got a hole at this offset by then, the read finds the batch after the hole, and the mark moves to "
+            "it.",
         ),
-        Belief(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
+        Belief(_clamps(returns_the_new=False), "You return the argument. Return the offset that was set."),
         Belief(
             _clamps_by_itself,
-            "You set the mark, and nobody hears of it: the LSO stays where it was, and readers of committed records "
-            "wait. Set it with `self._update_high_watermark_metadata(…)`.",
+            "You only store the mark. The LSO stays where it was, and readers of committed records wait. Set it with "
+            "`self._update_high_watermark_metadata(…)`.",
         ),
     ),
     hints=(
-        "A bare number becomes `LogOffsetMetadata(number)`, an offset whose place is not known.",
-        "Below `self.log_start_offset` it becomes that; at or above the log end, `self.log_end_offset_metadata`.",
+        "Turn an int into `LogOffsetMetadata(number)`, an offset without a byte position.",
+        "If it is below `self.log_start_offset`, use that offset. If it is at or above the log end, use "
+        "`self.log_end_offset_metadata`.",
         "Set it with `self._update_high_watermark_metadata(…)` and return its `message_offset`.",
     ),
 )
@@ -162,9 +167,10 @@ def _update_upwards(self, high_watermark):
 follows = Rung(
     "Rung 2, what a follower learns",
     Log.maybe_update_high_watermark,
-    why="A leader tells its high watermark with each answer to a fetch; the follower's own log bounds it.",
+    why="A leader sends its high watermark with each answer to a fetch. The follower may have fewer records, so its "
+    "own log limits the value.",
     invariants=(
-        "It sets the mark to the nearest offset in [log start, log end].",
+        "It sets the mark to the nearest offset from log start to log end, both inclusive.",
         "It returns the new mark, or None when the mark did not change.",
     ),
     chosen=(
@@ -176,19 +182,19 @@ follows = Rung(
     returns=(int, type(None)),
     solution=maybe_update_high_watermark,
     beliefs=(
-        Belief(_update_always, "You return the mark even where it did not change."),
+        Belief(_update_always, "You return the mark even if it did not change."),
         Belief(
             _update_by_what_was_asked,
-            "You compare and return what the leader said. What counts is what the follower's own log allowed.",
+            "You compare and return the leader's value. Use the value that was set within the follower's own log.",
         ),
         Belief(
             _update_upwards,
-            "Your follower's mark never falls. A follower takes over what its leader says, lower or higher.",
+            "Your follower's mark never falls. A follower takes its leader's value, lower or higher.",
         ),
     ),
     hints=(
-        "Rung 1's method does the bounds: call `self.update_high_watermark(high_watermark)`.",
-        "Note the mark before, compare with what that method returns.",
+        "The method of rung 1 applies the bounds: call `self.update_high_watermark(high_watermark)`.",
+        "Remember the mark before, and compare it with what that method returns.",
     ),
 )
 
@@ -233,11 +239,13 @@ def _increments(*, ahead=lambda old, new: old < new, refuses=True, returns_the_o
 increments = Rung(
     "Rung 3, the leader's mark only rises",
     Log.maybe_increment_high_watermark,
-    why="What a consumer has seen must stay visible: a leader never takes it back, whatever a follower asks for.",
+    why="A record that a consumer has read must stay visible. So a leader never lowers the mark, whatever a follower "
+    "fetches.",
     invariants=(
         "It never lowers the mark.",
-        "It returns the old mark with its place (`self._fetch_high_watermark_metadata()`), or None when nothing moved.",
-        "The same offset on a newer segment counts as ahead: after a roll the mark moves to the new segment.",
+        "It returns the old mark with its byte position (`self._fetch_high_watermark_metadata()`), or None if the "
+        "mark did not move.",
+        "The same offset on a newer segment counts as higher: after a roll the mark moves to the new segment.",
         "Above the log end it raises `IllegalArgumentException`, and the mark stays.",
     ),
     chosen=(_LEADERS, _ISR),
@@ -247,26 +255,27 @@ increments = Rung(
     beliefs=(
         Belief(
             _increments(ahead=lambda old, new: True),
-            "You set the mark whatever it was. A leader's mark only rises.",
+            "You set the mark even if the new one is lower. A leader's mark only rises.",
         ),
         Belief(
             _increments(ahead=lambda old, new: old <= new),
-            "You set the mark, and report it, where it is the same as before.",
+            "You set and report a mark that is the same as before.",
         ),
         Belief(
             _increments(refuses=False),
-            "You pass over a mark above the log end in silence. Kafka refuses it with IllegalArgumentException.",
+            "You ignore a mark above the log end. Kafka refuses it with IllegalArgumentException.",
         ),
         Belief(
             _increments(most=lambda end: end - 1),
-            "You refuse a mark at the log end. When every replica has all records, that is where the mark belongs.",
+            "You refuse a mark at the log end. When every replica has all records, the mark is at the log end.",
         ),
-        Belief(_increments(returns_the_old=False), "You return the new mark. The caller wants to know the old one."),
+        Belief(_increments(returns_the_old=False), "You return the new mark. The caller needs the old one."),
     ),
     hints=(
         "First the refusal: `raise IllegalArgumentException(…)` above `self.log_end_offset`.",
-        "`old = self._fetch_high_watermark_metadata()` has the old mark with its place.",
-        "Ahead is: a higher `message_offset`, or the same one and `old.on_older_segment(new_high_watermark)`.",
+        "`old = self._fetch_high_watermark_metadata()` has the old mark with its byte position.",
+        "The new mark is ahead if its `message_offset` is higher, or if it is the same and "
+        "`old.on_older_segment(new_high_watermark)`.",
     ),
 )
 

@@ -66,16 +66,16 @@ _BACK = "start {0}\nfollow {0}\nfollow {0}\nfollow {0}\nfollow {0}\n"
 cuts = Rung(
     "Rung 1, where a follower cuts",
     offset_truncation_state.get_offset_truncation_state,
-    why="Here a follower throws records away. One too many may have been acknowledged; one too few makes two logs "
-    "differ.",
+    why="This method decides which records a follower removes from its own log.",
     invariants=(
-        "It only asks: its answer is where to cut, never above the log end, and whether that settles it.",
-        "Where both logs know the epoch that the leader names, they are one up to where it ends first.",
-        "Where the follower never had that epoch, nothing above the end of its own next older one can be the leader's; "
-        "the leader has to be asked again.",
-        "A leader that knows no end (-1) leaves the follower at `fetch_offset`; one that names no epoch (-1), or a "
-        "log without epochs, leaves only the leader's end to go by. (The answer to a fetch always names both; your "
-        "function is asked without them, too.)",
+        "It changes nothing. It returns the offset at which to truncate, never above the log end, and True if no "
+        "further question to the leader is needed.",
+        "If both logs have the epoch that the leader names, they are equal up to the lower of its two ends.",
+        "If the follower never had that epoch, take its own next older one: records above the end of that epoch "
+        "cannot be the leader's. Then the leader must be asked again: False.",
+        "If the leader knows no end (-1), the answer is `fetch_offset`. If it names no epoch (-1), or if the "
+        "follower's log has no epochs, the leader's end is the only bound. (The answer to a real fetch always has "
+        "both; your function is tested without them, too.)",
     ),
     also_asked=also_asked.by_other_answers,
     chosen=(
@@ -99,38 +99,42 @@ cuts = Rung(
     beliefs=(
         Belief(
             _cuts(known=_to_the_leaders_end, unknown=_to_the_leaders_end),
-            "You go by the leader's end alone. Of an epoch that the follower never had that end says nothing about the "
+            "You use the leader's end only. If the follower never had that epoch, its end says nothing about the "
             "follower's records.",
         ),
         Belief(
             _cuts(known=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), True)),
-            "You forget the leader's end. Where its part of the epoch is shorter, the rest of yours is not there.",
+            "You ignore the leader's end. If the leader has fewer records of this epoch, the rest of yours is not in "
+            "its log.",
         ),
         Belief(
             _cuts(unknown=lambda own_end, leader_end, log: (min(own_end, leader_end, log.log_end_offset), False)),
-            "You mind the leader's end of an epoch that you do not have. It says nothing of your next older one; "
-            "the next answer will.",
+            "You use the leader's end of an epoch that the follower does not have. It says nothing about your next "
+            "older epoch; the next answer will.",
         ),
         Belief(
             _cuts(no_end=lambda log, fetch_offset: log.log_end_offset),
-            "You stay at the log end where the leader knows no end. The follower goes back to `fetch_offset`.",
+            "You return the log end if the leader knows no end. The answer is `fetch_offset`.",
         ),
         Belief(
             _cuts(known=_to_the_mark, unknown=_to_the_mark),
-            "You cut at the high watermark. A follower's mark lags behind: what was acknowledged may lie above it.",
+            "You truncate at the high watermark. A follower's high watermark may be too low: acknowledged records "
+            "may be above it.",
         ),
         Belief(
             _cuts(unknown=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), True)),
-            "You call it settled where the leader's epoch is unknown here. The epochs below may "
-            "differ as well: ask again.",
+            "You return True although the follower does not have the leader's epoch. Older epochs may differ as "
+            "well, so the leader must be asked again: False.",
         ),
     ),
     hints=(
-        "First the two answers that tell little: an end of -1 leaves you at `fetch_offset`; an epoch of -1 leaves you "
-        "the leader's end, if that is below your own.",
-        "Then ask your own log: `log.end_offset_for_epoch(leader_epoch)` gives `epoch` and `offset`, or None.",
-        "The same epoch: the least of the two ends and `log.log_end_offset` settles it. An older one: your own end of "
-        "it, and False. The answer is `OffsetTruncationState(offset, is_settled)`.",
+        "First handle the two special answers. For an end of -1 return `fetch_offset`. For an epoch of -1 return the "
+        "leader's end, or the log end if that is lower.",
+        "Then look into the follower's log: `log.end_offset_for_epoch(leader_epoch)` returns `epoch` and `offset`, "
+        "or None.",
+        "If the epoch is the same: the least of both ends and `log.log_end_offset`, and True. If it is older: the "
+        "least of the follower's own end and `log.log_end_offset`, and False. Return `OffsetTruncationState(offset, "
+        "is_settled)`.",
     ),
 )
 

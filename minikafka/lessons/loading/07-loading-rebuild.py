@@ -1,13 +1,16 @@
 # %% [markdown]
 # # Loading: rebuild
 #
-# *Four functions to complete, and five methods of the log to write anew.*
+# *Four functions to complete, and five methods of the log to rewrite.*
 #
 # **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `ends.hint()` gives one hint; each further
+# call gives a plainer one. `ends.solution()` shows one way; for a rung it opens after your own first try.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___, wake_witnesses
@@ -17,56 +20,76 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference. Kafka has taken the same exam: for each case it loaded such a directory.
+# In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first
+# difference. The project's tests let Kafka load a directory for each case, and compare its answers, too.
 
 # %%
 from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 
 # %% [markdown]
-# **Exercise 1, where a closed log ends, in Spark.** *Why: that offset is the next one to be given away.*
-# `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches)` queries the table: names in braces are filled in.
+# **Exercise 1, where a closed log ends, in Spark.** *Why: this is the offset that the next record gets.* Kafka's method is
+# `LogSegment.readNextOffset`. `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches)` queries the table: names in braces are filled
+# in.
 
 # %%
 def clean_end(segments, batches):
-    """segments: DataFrame of base; batches: DataFrame of segment (its base), first, last (offsets), sound (BOOLEAN; checked by nobody here).
-    The log was closed cleanly. Returns a DataFrame of one row and one column: its LEO after the load."""
+    """segments: DataFrame of base (base offset), one row for each segment. batches: DataFrame of segment (base offset of its segment), first,
+    last (offsets, inclusive), sound (BOOLEAN: the batch has no damage). The log was closed cleanly.
+    Returns a DataFrame of one row and one column: the log end offset after the load.
+
+    Example: the segments 0 and 6, and the batch (6, 6, 7, true), give 8.
+    """
     return ___
 
 
 ends.check(clean_end)
 
 # %% [markdown]
-# **Exercise 2, a replacement that was cut off, in Spark.** *Why: a directory full of .swap files is no reason to panic, nor to delete them.*
+# **Exercise 2, a replacement that was cut off, in Spark.** *Why: Kafka can repair a directory full of .swap files; do not delete them.* Kafka's
+# methods are `LogLoader.removeTempFilesAndCollectSwapFiles` and `LogLoader.load`.
 
 # %%
 def segments_after(files):
-    """files: DataFrame of base, kind ("log" or "index"), suffix ("", "cleaned", "swap", "deleted"), next (one more
-    than the offset of its last record; null for an index). Returns a DataFrame: the base offsets of the segments after the load, ascending."""
+    """files: DataFrame of base (base offset in the file's name), kind ("log" or "index"), suffix ("", "cleaned", "swap" or "deleted"), next
+    (the last offset in the file + 1; null for an index). Returns a DataFrame of one column, ascending: the base offsets of the segments
+    after the load.
+
+    Example: (0, 'log', '', 6), (0, 'log', 'swap', 12), (6, 'log', '', 12) give 0.  (The new segment 0 replaces both.)
+    """
     return ___
 
 
 half_done.check(segments_after)
 
 # %% [markdown]
-# **Exercise 3, what the checkpoints are bent to.** *Why: these two numbers decide what is deleted and what the next start reads.*
+# **Exercise 3, what the checkpoints are bent to.** *Why: the log start decides which records are deleted, and the recovery point decides which
+# segments the next start reads.* Kafka's method is `LogLoader.load`. The name means: checkpoints that do not fit the files are changed until they do.
 
 # %%
 def loaded(clean, recovery_point, log_start, first_base, log_end):
-    """clean: was the stop a clean one? Checkpoints: recovery_point, log_start. What the files hold: first_base (where the
-    first segment begins), log_end (the LEO). Returns (log start, recovery point) after the load. An unclean one never raises the recovery point,
-    except to the log start."""
+    """clean: True after a clean stop. recovery_point, log_start: the two checkpoints. first_base: the base offset of the first segment.
+    log_end: the log end offset, exclusive, as the files have it. All are offsets, ints.
+    Returns (log start offset, recovery point) after the load. If log_end is below log_start, all segments are deleted, and the log
+    begins again at log_start.
+
+    Example: loaded(True, 8, 0, 4, 14) is (4, 14).
+    """
     return ___
 
 
 bent.check(loaded)
 
 # %% [markdown]
-# **Exercise 4, which files go.** *Why: to tell what a start will delete, before it does.*
+# **Exercise 4, which files go.** *Why: to know what a start will delete, before it does so.* Kafka's methods are
+# `LogLoader.removeTempFilesAndCollectSwapFiles`, `LogLoader.loadSegmentFiles` and `ProducerStateManager.removeStraySnapshots`.
 
 # %%
 def files_gone(names):
-    """names: list of file names, all 20 digits long before the first dot where an offset stands; no .swap, no .cleaned. Some .log is
-    there, and the stop was clean. Returns the list of those that the load deletes."""
+    """names: list of the names of all files. The part before the first dot is an offset with 20 digits, or a text. At least one file is
+    a .log, none is a .swap or .cleaned, and the stop was clean. Returns the list of the names that the load deletes, in any order.
+
+    Example: for the .log and .index of offset 0 and the .index of offset 24 it is [the .index of offset 24].
+    """
     return ___
 
 
@@ -75,10 +98,11 @@ leftovers.check(files_gone)
 # %% [markdown]
 # ## Rungs
 #
-# Now the log itself. In each rung you write one method anew, and minikafka runs with *your* function in its place; Apache Kafka does the same
-# workloads. In these workloads a log is reopened again and again, and files are put beside its own before it is loaded: `reopen damage=copy:1.log:0.log.swap`
-# lays a copy of segment 1 (counted from 0, in the order of bases) beside segment 0, with the suffix `.swap`. Most of them are drawn, and this page does not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
-# (`mine(…)` of the lesson *Segments* lets you watch your function.)
+# In each rung you rewrite one method. minikafka then runs with *your* function in place of its own, and Apache Kafka runs the same workloads. In
+# these workloads a log is closed and loaded many times. Before a load, files are put beside its own. For instance, `reopen
+# damage=copy:1.log:0.log.swap` copies the `.log` of segment 1 (counted from 0, ascending by base offset) to a file with the base offset of segment 0
+# and the suffix `.swap`. Most workloads are drawn at random, and this page does not show them. After each operation everything that can be observed
+# must be equal, and at the end every byte of every file. (With `mine(…)` of the lesson *Segments* you can watch your function.)
 
 # %%
 from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapshots, replaces, ends as ends_where
@@ -87,8 +111,9 @@ collects
 
 # %%
 def _remove_temp_files_and_collect_swap_files(self):
-    """self: a LogLoader; self._files() has the paths of the directory's files, by name. Deletes leftovers, and returns the list of the
-    .swap files (paths) that count."""
+    """self: a LogLoader. self._files() gives the paths of the directory's files, sorted by name. Deletes leftover files. Returns the list of
+    the paths of the .swap files that are complete.
+    """
     return ___
 
 
@@ -101,8 +126,9 @@ replaces
 
 # %%
 def _delete_segments_replaced_by(self, swap_files):
-    """self: a LogLoader with dir, config, time and _files(); swap_files: paths. Deletes the files of what the new segments replace.
-    Returns nothing."""
+    """self: a LogLoader, with dir, config, time and _files(). swap_files: list of paths. Deletes the files that the new segments replace.
+    Returns None.
+    """
     return ___
 
 
@@ -113,7 +139,7 @@ ends_where
 
 # %%
 def read_next_offset(self):
-    """self: a LogSegment with base_offset, log.batches() and offset_index. Returns the offset that the next record gets."""
+    """self: a LogSegment, with base_offset, log.batches() and offset_index. Returns the offset that the next record gets, an int."""
     return ___
 
 
@@ -124,7 +150,7 @@ cuts_epochs
 
 # %%
 def truncate_from_end_async_flush(self, end_offset):
-    """self: a LeaderEpochFileCache with epoch_entries. Drops the epochs that begin at end_offset or above. Returns nothing."""
+    """self: a LeaderEpochFileCache, with epoch_entries. Removes every entry whose start offset is at or above end_offset. Returns None."""
     return ___
 
 
@@ -137,8 +163,9 @@ keeps_snapshots
 
 # %%
 def remove_stray_snapshots(self, segment_base_offsets):
-    """self: a ProducerStateManager with _log_dir; segment_base_offsets: where segments begin. Deletes snapshots of no use, and notes the
-    others in self._snapshots. Returns nothing."""
+    """self: a ProducerStateManager, with _log_dir. segment_base_offsets: the base offsets of the segments. Deletes snapshots that are not
+    needed, and stores the others in self._snapshots. Returns None.
+    """
     return ___
 
 

@@ -7,7 +7,7 @@
 from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 
 # %% [markdown]
-# **Exercise 1, where a closed log ends.** The last segment alone; without a batch its base is all that is known.
+# **Exercise 1, where a closed log ends.** Only the last segment counts. If it has no batch, the log ends at its base offset.
 
 # %%
 ends.check(clean_end)
@@ -19,13 +19,15 @@ ends.check(clean_end)
 half_done.check(segments_after)
 
 # %% [markdown]
-# **Exercise 3, what the checkpoints are bent to.** A log that ends below its start is emptied first; the rest is clamping.
+# **Exercise 3, what the checkpoints are bent to.** First handle a log that ends below its log start: it becomes empty. Then move both values into
+# their bounds.
 
 # %%
 bent.check(loaded)
 
 # %% [markdown]
-# **Exercise 4, which files go.** Three kinds: on their way out, indexes of nothing, snapshots of nothing but the newest.
+# **Exercise 4, which files go.** Three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no segment
+# begins, except the newest.
 
 # %%
 leftovers.check(files_gone)
@@ -33,7 +35,7 @@ leftovers.check(files_gone)
 # %% [markdown]
 # ### Rebuild
 #
-# Rung 1: the lowest `.cleaned` file decides, so it must be known before the first `.swap` is judged.
+# Rung 1: the lowest `.cleaned` offset decides. So find it before you decide about the first `.swap` file.
 
 # %%
 from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapshots, replaces, ends as ends_where
@@ -41,7 +43,7 @@ from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapsho
 collects.check(_remove_temp_files_and_collect_swap_files)
 
 # %% [markdown]
-# Rung 2: one range for all new segments, its end not included.
+# Rung 2: there is one range for all new segments; its end is exclusive.
 
 # %%
 from minikafka.log.log_segment import LogSegment
@@ -49,19 +51,19 @@ from minikafka.log.log_segment import LogSegment
 replaces.check(_delete_segments_replaced_by)
 
 # %% [markdown]
-# Rung 3: from the last index entry on to the last batch; an empty segment ends where it begins.
+# Rung 3 reads from the last index entry on to the last batch. An empty segment ends at its base offset.
 
 # %%
 ends_where.check(read_next_offset)
 
 # %% [markdown]
-# Rung 4: an epoch that begins at the end has no record.
+# Rung 4: an epoch that begins at the log end has no record in this log.
 
 # %%
 cuts_epochs.check(truncate_from_end_async_flush)
 
 # %% [markdown]
-# Rung 5: the newest stray is the one that a clean stop wrote, unless a segment begins above it.
+# Rung 5: the newest stray snapshot is the one that a clean stop wrote, unless a segment begins above it.
 
 # %%
 from minikafka.log.producer.snapshot_file import load_snapshots

@@ -81,14 +81,13 @@ def _collects(*, is_dropped=lambda offset, cleaned: bool(cleaned) and offset >= 
 collects = Rung(
     "Rung 1, which files are leftovers",
     LogLoader._remove_temp_files_and_collect_swap_files,
-    why="Phase 1 of a load: the names alone tell how far a replacement of segments had come.",
+    why="Phase 1 of a load: the file names show at which step a replacement of segments was interrupted.",
     invariants=(
-        "`.deleted` files go, and `.cleaned` ones: nobody is going to complete them.",
-        "A replacement names its files `.swap` from the highest offset down. While one is still `.cleaned`, "
-        "those at or "
-        "above it are not complete, and go.",
-        "The other `.swap` files stay as they are; it returns the list of their paths.",
-        "It leaves all other files alone.",
+        "It deletes all `.deleted` and all `.cleaned` files.",
+        "A replacement renames its files to `.swap` from the highest offset down. While a file is still `.cleaned`, "
+        "the `.swap` files at or above its offset are not complete, and are deleted.",
+        "The other `.swap` files stay, and the method returns the list of their paths.",
+        "It does not touch other files.",
     ),
     chosen=(*(_after(each) for each in _REPLACEMENTS), _after(*_REPLACEMENTS[:3], clean=False)),
     profiles=_drawn(*_REPLACEMENTS),
@@ -97,32 +96,37 @@ collects = Rung(
     beliefs=(
         Belief(
             _collects(is_dropped=lambda offset, cleaned: False),
-            "You keep every .swap. One at or above the lowest .cleaned offset is not complete: its own files may "
-            "be missing.",
+            "You keep every .swap. One at or above the lowest .cleaned offset is not complete: some of its own files "
+            "may be missing.",
         ),
         Belief(
             _collects(is_dropped=lambda offset, cleaned: bool(cleaned) and offset > min(cleaned)),
             "You keep a .swap at the lowest .cleaned offset. The rule is ≥: another file of that segment is not "
-            "there yet.",
+            "renamed yet.",
         ),
         Belief(
             _collects(is_dropped=lambda offset, cleaned: bool(cleaned)),
-            "You drop every .swap as soon as one file is .cleaned. Those below the lowest .cleaned offset stay.",
+            "You delete every .swap if one file is .cleaned. Those below the lowest .cleaned offset stay.",
         ),
         Belief(
             _collects(is_dropped=lambda offset, cleaned: True),
-            "You drop every .swap. Once all are .swap the old segments may be gone, and these are the only copies.",
+            "You delete every .swap. When all files are .swap, the old segments may already be deleted, and these "
+            "are the only copies.",
         ),
-        Belief(_collects(leaves=(".deleted",)), "You leave .deleted files. The task that was to delete them is gone."),
+        Belief(
+            _collects(leaves=(".deleted",)),
+            "You keep .deleted files. The task that should delete them no longer exists.",
+        ),
         Belief(
             _collects(leaves=(".cleaned",)),
-            "You leave .cleaned files. At the next load they would speak of a replacement that is long undone.",
+            "You keep .cleaned files. At the next load they would look like a replacement that is not finished.",
         ),
     ),
     hints=(
-        "`self._files()` has the paths, sorted by name; `int(file.name[:20])` is the offset; `file.unlink()` deletes.",
-        "First find the lowest offset of a `.cleaned` file, of whatever kind. There may be none.",
-        "A `.swap` with an offset ≥ that goes, the others are returned.",
+        "`self._files()` gives the paths, sorted by name. `int(file.name[:20])` is the offset, and `file.unlink()` "
+        "deletes the file.",
+        "First find the lowest offset of all `.cleaned` files, of `.log` and indexes. There may be none.",
+        "Delete each `.swap` whose offset is ≥ that one, and return the others.",
     ),
 )
 
@@ -173,14 +177,14 @@ replaces = Rung(
     LogLoader._delete_segments_replaced_by,
     kafka="LogLoader.load",
     why=(
-        "Phase 2 of a load. In Kafka these lines stand in `load` itself. A record that is in two segments is "
-        "read twice."
+        "Phase 2 of a load. In Kafka these lines are in `load` itself. If a record stayed in two segments, it would "
+        "be read twice."
     ),
     invariants=(
         "Only a `.log.swap` counts as a new segment; `swap_files` may name indexes, too.",
-        "There is one range: from the lowest base to the highest end of the new segments, the end not included.",
-        "All files with an offset in that range go, of every kind, except those that are called `.swap`.",
-        "Without a new segment nothing goes.",
+        "There is one range for all new segments: from their lowest base (inclusive) to their highest end (exclusive).",
+        "It deletes all files whose offset is in this range, of every kind, except `.swap` files.",
+        "Without a new segment it deletes nothing.",
     ),
     chosen=(*(_after(each) for each in _REPLACEMENTS[:3]), _after(*_REPLACEMENTS[:2], clean=False)),
     profiles=_drawn(*_REPLACEMENTS[:4]),
@@ -189,28 +193,28 @@ replaces = Rung(
     beliefs=(
         Belief(
             _replaces(goes=lambda base, ranges: any(low <= base < end for low, end in ranges)),
-            "You give each new segment a range of its own. There is one for all: what lies between two of them "
-            "goes, too.",
+            "You use one range for each new segment. There is only one range: segments in between are deleted, too.",
         ),
         Belief(
             _replaces(goes=lambda base, ranges: base in dict(ranges)),
-            "You delete the segment of the same base alone. A new segment stands for all in its range of offsets.",
+            "You delete only the segment of the same base. A new segment replaces all segments in its range of "
+            "offsets.",
         ),
         Belief(
             _replaces(goes=lambda base, ranges: min(ranges)[0] <= base <= max(end for _, end in ranges)),
-            "You delete the segment that begins where the new ones end. The end of the range is not included.",
+            "You delete the segment that begins where the new ones end. The end of the range is exclusive.",
         ),
         Belief(
             _replaces(kinds=".log"),
-            "You delete only .log files. An old index would then lead into the new segment.",
+            "You delete only .log files. Then an old index would belong to the new segment, with wrong positions.",
         ),
         Belief(_replaces(goes=lambda base, ranges: False), "You delete nothing. Old and new segments would overlap."),
     ),
     hints=(
         '`LogSegment.open(self.dir, base, self.config, self.time, file_suffix=".swap")` opens a new segment; close it '
         "with `close_handlers()`.",
-        "Its end is `read_next_offset()`: one more than its last offset.",
-        "Then go through `self._files()`; names without a number before the first dot are no part of a segment.",
+        "`read_next_offset()` of the segment gives its end: one more than its last offset.",
+        "Then go through `self._files()`. A name without a number before the first dot does not belong to a segment.",
     ),
 )
 
@@ -243,12 +247,13 @@ def _counts_records(self):
 ends = Rung(
     "Rung 3, where a segment ends",
     LogSegment.read_next_offset,
-    why="The last segment's answer is the log end after a clean stop: the offset that the next record gets.",
+    why="After a clean stop, the answer for the last segment is the log end offset: the offset that the next record "
+    "gets.",
     invariants=(
-        "It only looks.",
-        "Its answer is one more than the last offset of the last batch. Offsets may have gaps.",
-        "A segment without a batch ends where it begins.",
-        "The index may help to find the last batch; it does not say where that ends.",
+        "It changes nothing.",
+        "It returns one more than the last offset of the last batch. Offsets may have gaps.",
+        "For a segment without a batch it returns the base offset.",
+        "The index may help to find the last batch, but it does not contain the end of that batch.",
     ),
     chosen=(
         "config internal.segment.bytes=1000 index.interval.bytes=150\n"
@@ -270,25 +275,23 @@ ends = Rung(
     beliefs=(
         Belief(
             _ends(by_index=True),
-            "You take the last index entry for the end. Batches behind it have no entry; read on to the end of "
-            "the file.",
+            "You use the last index entry as the end. Batches after it have no entry; read on to the end of the file.",
         ),
-        Belief(_ends(more=0), "You give the last offset. The end is the next one, which no record has yet."),
+        Belief(_ends(more=0), "You return the last offset. The end is one more; no record has it yet."),
         Belief(
             _ends(empty=lambda segment: 0),
-            "An empty segment ends at 0 for you. It ends where it begins: at its base offset.",
+            "You return 0 for an empty segment. It ends at its base offset.",
         ),
         Belief(
             _counts_records,
-            "You count records. Offsets may have gaps, after compaction or in what a follower is sent.",
+            "You count records. Offsets may have gaps, for instance after compaction.",
         ),
     ),
     hints=(
         "`self.log.batches()` goes from batch to batch; a batch has `last_offset` and `next_offset`.",
         "Without a batch the answer is `self.base_offset`.",
-        "To read less: `self.read(self.offset_index.last_offset, self.size)` begins at the batch of the last "
-        "entry, and "
-        "`.records.last_batch()` is the last one.",
+        "You need not read everything: `self.read(self.offset_index.last_offset, self.size)` begins at the batch of "
+        "the last entry, and `.records.last_batch()` of its answer is the last batch.",
     ),
 )
 
@@ -330,12 +333,12 @@ cuts_epochs = Rung(
     "Rung 4, epochs beyond the end",
     LeaderEpochFileCache.truncate_from_end_async_flush,
     why=(
-        "A follower asks where an epoch ended, and cuts its log there. An epoch that this log does not have must "
-        "not be named."
+        "A follower asks where an epoch ended, and truncates its log there. So this log must not name an epoch of "
+        "which it has no record."
     ),
     invariants=(
-        "Every entry whose epoch began at `end_offset` or above goes. The others stay as they are.",
-        "Where something went, the file is to be written: `self._schedule_flush()` asks for it.",
+        "It removes every entry whose `start_offset` is at or above `end_offset`. The others do not change.",
+        "If it removed an entry, it calls `self._schedule_flush()`, so that the file is written.",
         "It returns nothing.",
     ),
     chosen=(
@@ -352,23 +355,24 @@ cuts_epochs = Rung(
     beliefs=(
         Belief(
             _truncates(late=lambda entry, end: entry.start_offset > end),
-            "You keep an entry that begins at the end. No record was written in its epoch.",
+            "You keep an entry that begins at the end. This log has no record of its epoch.",
         ),
         Belief(
             _truncates(late=lambda entry, end: entry.epoch >= end),
-            "You compare epochs with an offset. Where an epoch began is its `start_offset`.",
+            "You compare epochs with an offset. Use `start_offset`, the offset at which an epoch began.",
         ),
-        Belief(_truncates(only_last=True), "You drop one entry. All that begin at the end or above go."),
+        Belief(_truncates(only_last=True), "You remove only one entry. Remove all that begin at or above the end."),
         Belief(_truncates(writes=False), "You never write the file: after the next crash the entries are back."),
         Belief(
             _truncates(late=lambda entry, end: False),
-            "You drop nothing. The cache would name epochs that the log does not have.",
+            "You remove nothing. The cache would name epochs of which the log has no record.",
         ),
     ),
     hints=(
-        "`self.epoch_entries` lists the entries (`epoch`, `start_offset`); `self._epochs.pop(epoch)` drops one.",
-        "`start_offset >= end_offset` goes.",
-        "Hold `self._lock` meanwhile (`with self._lock:`), and call `self._schedule_flush()` only if something went.",
+        "`self.epoch_entries` lists the entries (`epoch`, `start_offset`); `self._epochs.pop(epoch)` removes one.",
+        "Remove the entries with `start_offset >= end_offset`.",
+        "Hold `self._lock` while you do it (`with self._lock:`). Call `self._schedule_flush()` only if you removed "
+        "an entry.",
     ),
 )
 
@@ -415,15 +419,14 @@ _SNAPSHOTS = (
 keeps_snapshots = Rung(
     "Rung 5, which snapshots stay",
     ProducerStateManager.remove_stray_snapshots,
-    why="A snapshot of the wrong moment makes a log accept a duplicate. Each load looks through them.",
+    why="With a snapshot of the wrong moment a log accepts duplicates. So each load checks which snapshots to keep.",
     invariants=(
-        "`load_snapshots(self._log_dir)` finds the files, sorted by offset: `values()`, `pop(offset)`; a snapshot has "
-        "`offset`, and `delete_if_exists()`.",
-        "A snapshot where a segment begins stays.",
-        "Of the others, the strays, only the newest may stay: a clean stop wrote it at the log end. It goes if a "
-        "segment "
-        "begins above it.",
-        "What is left is noted in `self._snapshots`.",
+        "`load_snapshots(self._log_dir)` gives the snapshots, ascending by offset. It is like a dict: it has "
+        "`values()` and `pop(offset)`. A snapshot has `offset` and `delete_if_exists()`.",
+        "A snapshot at whose offset a segment begins stays.",
+        "The others are called strays. Only the newest stray may stay: a clean stop wrote it at the log end. If a "
+        "segment begins above it, it is deleted, too.",
+        "It stores the remaining snapshots in `self._snapshots`.",
     ),
     chosen=(
         _PRODUCERS + "reopen\nappend_as_leader [2x10]\nreopen clean=false\n",
@@ -438,25 +441,25 @@ keeps_snapshots = Rung(
     beliefs=(
         Belief(
             _strays(lambda offset, bases, strays: True),
-            "You delete every snapshot where no segment begins. The one at the log end was written for this load.",
+            "You delete every snapshot at which no segment begins. The one at the log end was written for this load.",
         ),
         Belief(
             _strays(lambda offset, bases, strays: False),
-            "You keep every snapshot. Strays of no use would pile up: only the newest may stay.",
+            "You keep every snapshot. Strays that are not needed would accumulate: only the newest may stay.",
         ),
         Belief(
             _strays(lambda offset, bases, strays: offset != max(strays)),
-            "You keep the newest stray wherever it lies. Where a segment begins above it, it goes as well.",
+            "You keep the newest stray in every case. If a segment begins above it, it is deleted, too.",
         ),
         Belief(
             _strays(lambda offset, bases, strays: offset < max(bases)),
-            "You keep all strays above the last base. Only the newest of them stays.",
+            "You keep all strays above the last base offset. Only the newest of them stays.",
         ),
     ),
     hints=(
         "First the strays: snapshots whose `offset` is not among `segment_base_offsets`.",
-        "All but the last of them go; the last one too, if `max(segment_base_offsets)` is above it.",
-        "Going is two things: `snapshots.pop(offset)`, and `snapshot.delete_if_exists()`.",
+        "Delete all strays but the last. Delete the last one, too, if `max(segment_base_offsets)` is above it.",
+        "To delete one, do two things: `snapshots.pop(offset)`, and `snapshot.delete_if_exists()`.",
     ),
 )
 

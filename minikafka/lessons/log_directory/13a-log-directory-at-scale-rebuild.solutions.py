@@ -7,13 +7,14 @@
 from minikafka.lessons.log_directory.exercises import moment, open_transaction
 
 # %% [markdown]
-# **Exercise 1, what is open.** A window gives each batch the last marker of its producer; what lies behind that marker is not decided.
+# **Exercise 1, what is open.** A window gives each batch the offset of its producer's last marker. Transactional batches after that marker are
+# undecided.
 
 # %%
 open_transaction.check(open_transactions)
 
 # %% [markdown]
-# **Exercise 2, from a moment on.** An aggregate over nothing is null, `offset >= null` is true for no row, and a GROUP BY of no rows has none.
+# **Exercise 2, from a moment on.** If no record fits, `min` is null, `offset >= null` is true for no row, and GROUP BY over no rows gives no row.
 
 # %%
 moment.check(reading_from)

@@ -1,13 +1,16 @@
 # %% [markdown]
 # # From an offset to bytes: rebuild
 #
-# *A function to complete, and two methods of the log to write anew.*
+# *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** forty minutes: ten for the function, thirty for the rungs. **Before:** the lesson [From an offset to bytes](06b-offset-to-bytes.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [From an offset to bytes](06b-offset-to-bytes.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `answered.hint()` gives one hint; each
+# further call gives a plainer one. `answered.solution()` shows one way; for a rung it opens after your own first try.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___, wake_witnesses
@@ -17,28 +20,53 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# The exercise is a function. `check` compares it with Spark's answers and reports the first difference.
+# In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first difference.
 
 # %%
-from minikafka.lessons.offset_to_bytes.exercises import answered
+from minikafka.lessons.offset_to_bytes.exercises import answered, begins
 
 # %% [markdown]
-# **Exercise 1, what a read answers.** *Why: this decides what `max.partition.fetch.bytes` does to you.*
+# **Exercise 1, what a read answers.** *Why: this is how `max.partition.fetch.bytes` limits what a consumer gets.* Kafka's method is
+# `LogSegment.read`.
 
 # %%
 def answer(batches, start, max_length, min_one_message, bound):
-    """batches: list of (base offset, last offset, bytes) in one segment; bound: exclusive, between two batches, above the
-    start. Returns (offset at which the answer begins, bytes) of log.read: where the first batch is cut, the bytes left of it."""
+    """batches: list of (base offset, last offset, bytes), all batches of one segment, in their order; both offsets are inclusive.
+    start: the offset to read from. max_length: bytes. min_one_message: BOOLEAN. bound: an offset, exclusive, above start, between two
+    batches: the read must not go beyond it. Returns (base offset of the first batch of the answer, number of bytes of the answer).
+    An answer may end in the middle of a batch: count only the bytes that it has.
+
+    Example: answer([(0, 2, 100), (3, 7, 120), (8, 9, 90)], 4, 150, True, 10) is (3, 150).
+    """
     return ___
 
 
 answered.check(answer)
 
 # %% [markdown]
+# **Exercise 2, where a read begins, in Spark.** *Why: a consumer may ask for an offset that no record has, for instance after compaction.* Kafka's
+# methods are `LocalLog.read` and `LogSegment.translateOffset`. `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, starts=starts)`
+# queries both tables.
+
+# %%
+def read_begins(batches, starts):
+    """batches: DataFrame of segment (base offset of its segment), base, last (offsets, inclusive), size (bytes): all batches of a log. There
+    may be gaps between them. starts: DataFrame of start (an offset below the log end).
+    Returns a DataFrame of start, segment, position, ascending by start: a read from start begins in the file of this segment, at this byte.
+
+    Example: the batches (0, 0, 2, 90), (0, 7, 8, 80) and the start 5 give (5, 0, 90).
+    """
+    return ___
+
+
+begins.check(read_begins)
+
+# %% [markdown]
 # ## Rungs
 #
-# Two methods: the one by which a search by time begins, and the one by which every fetch ends. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
-# does the same: what can be observed after each operation must agree, and at the end every byte on the disk.
+# In each rung you rewrite one of two methods: the one that begins a search by time, and the one that cuts the bytes of every fetch out of the file.
+# minikafka then runs with your function in place of its own, on workloads that this page does not show. Apache Kafka runs the same workloads. After
+# each operation everything that can be observed must be equal, and at the end every byte on disk.
 
 # %%
 from minikafka.lessons.offset_to_bytes.rungs import reads, times
@@ -48,8 +76,11 @@ times
 
 # %%
 def lookup(self, target_timestamp):
-    """self: a TimeIndex: entries (how many there are), entry(n), a TimestampOffset, n from 0, and base_offset, the segment's.
-    target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
+    """self: a TimeIndex. It has entries (the number of entries), entry(n) (a TimestampOffset with timestamp and offset, n from 0, ascending
+    by timestamp), and base_offset, the segment's. target_timestamp: ms. Returns a TimestampOffset(timestamp, offset).
+
+    Example: with entries for the times 1000 and 3000, the target 2999 gives the entry for 1000.
+    """
     return ___
 
 
@@ -64,9 +95,11 @@ reads
 
 # %%
 def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
-    """self: a LogSegment: base_offset, translate_offset(offset), which gives a batch's (offset, position, size) or None, log.slice(position,
-    bytes). max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(LogOffsetMetadata(batch's offset, segment's base
-    offset, position), records, incomplete), None when no batch ends at or behind start_offset. No records: MemoryRecords.EMPTY."""
+    """self: a LogSegment. It has base_offset, translate_offset(offset), which gives offset, position and size (bytes) of a batch, or None, and
+    log.slice(position, bytes). max_size: bytes. max_position: a byte, exclusive. Returns FetchDataInfo(LogOffsetMetadata(batch's base offset,
+    segment's base offset, position), records, is the first batch incomplete?), or None if no batch ends at or after start_offset.
+    Without records: MemoryRecords.EMPTY.
+    """
     return ___
 
 

@@ -61,11 +61,12 @@ def _lookup_by(keep, *, last=True, missing=lambda index: TimestampOffset(-1, ind
 times = Rung(
     "Rung 1, the search in a time index",
     TimeIndex.lookup,
-    why="*From yesterday noon on* begins here: the entry says from which offset on to look at records.",
+    why="A search by time (*all records since yesterday noon*) begins here. The entry gives the offset from which to "
+    "read records.",
     invariants=(
-        "It only looks.",
-        "Its answer is the entry with the largest timestamp that is not above the target.",
-        "Where there is none, the answer is timestamp -1 and the segment's base offset.",
+        "It changes nothing.",
+        "It returns the entry with the largest timestamp that is at or below the target.",
+        "If there is no such entry, it returns the timestamp -1 and the segment's base offset.",
     ),
     chosen=(_TIMES,),
     profiles=_DRAWN,
@@ -75,21 +76,25 @@ times = Rung(
     beliefs=(
         Belief(
             _lookup_by(lambda ts, target: ts >= target, last=False),
-            "You take the first entry at or above the target. Records before its offset may already be as late.",
+            "You take the first entry at or above the target. Records before its offset may already have the "
+            "target's time.",
         ),
-        Belief(_lookup_by(lambda ts, target: ts < target), "You leave out an entry of exactly the target."),
+        Belief(
+            _lookup_by(lambda ts, target: ts < target), "You leave out an entry whose timestamp is exactly the target."
+        ),
         Belief(
             _lookup_by(lambda ts, target: ts <= target, last=False),
-            "You take the oldest entry. The latest saves most.",
+            "You take the oldest entry that fits. The latest one is nearest to the records you look for.",
         ),
         Belief(
             _lookup_by(lambda ts, target: ts <= target, missing=lambda index: TimestampOffset(-1, 0)),
-            "Without an entry you answer offset 0. The search begins at the segment's base offset.",
+            "If no entry fits, you return offset 0. The answer is the segment's base offset.",
         ),
     ),
     hints=(
         "`self.entry(n)` is a TimestampOffset(timestamp, offset), n in 0 … `self.entries` - 1, timestamps ascending.",
-        "Halve, as in an offset index; the answer lies before the first entry that is later than the target.",
+        "Use a binary search, as in an offset index. The answer is the entry before the first one that is later than "
+        "the target.",
     ),
 )
 
@@ -128,15 +133,18 @@ def _reads(*, first_whole=True, bounded=True, offset=lambda asked, batch: batch,
 reads = Rung(
     "Rung 2, a read of a segment",
     LogSegment.read,
-    why="What a consumer and a follower get is cut out here: from the start of a batch on, ending anywhere.",
+    why="This method chooses the bytes that a consumer or a follower gets. They begin at a batch and may end anywhere.",
     invariants=(
-        "It begins with the batch that holds `start_offset` (`self.translate_offset`), at that batch's base offset.",
-        "None when the segment has no such batch.",
-        "At most `max_size` bytes; with `min_one_message` the first batch is whole, however large.",
-        "Nothing at or beyond byte `max_position`, and no records at all where nothing is wanted.",
-        "`max_position` may be None, where the bound's place is not known: no records. (No workload here has that.)",
-        "It tells whether the first batch is incomplete because of the size (`FetchDataInfo`'s third field); an answer "
-        "without records does not.",
+        "The answer begins with the first batch that ends at or after `start_offset` (`self.translate_offset`); its "
+        "offset is that batch's base offset.",
+        "It returns None if the segment has no such batch.",
+        "It has at most `max_size` bytes. With `min_one_message` the first batch is complete, even if it is larger.",
+        "It has no byte at or after `max_position`. If `max_size` is 0 and `min_one_message` is False, it has no "
+        "records.",
+        "`max_position` may be None if the byte of the bound is not known. Then the answer has no records. (No "
+        "workload here has this case.)",
+        "The third field of `FetchDataInfo` is True if the size limit cuts the first batch. In an answer without "
+        "records (`MemoryRecords.EMPTY`) it is False, the default.",
     ),
     chosen=(_READS,),
     profiles=_DRAWN,
@@ -145,20 +153,20 @@ reads = Rung(
     beliefs=(
         Belief(
             _reads(first_whole=False),
-            "You never let the first batch be whole. A consumer with a small limit would be stuck before a large one.",
+            "You ignore `min_one_message`. A consumer with a small limit could never read past a large batch.",
         ),
         Belief(_reads(bounded=False), "You read beyond `max_position`, and so above the high watermark."),
         Belief(
             _reads(offset=lambda asked, batch: asked),
-            "Your answer begins at the offset that was asked for. It begins at the batch's base offset; the consumer "
-            "drops what comes before.",
+            "Your answer has the offset that was asked for. It must have the batch's base offset; the consumer skips "
+            "the records before the one it wants.",
         ),
-        Belief(_reads(tells_incomplete=False), "You do not tell that the first batch is cut short."),
+        Belief(_reads(tells_incomplete=False), "You do not report that the first batch is incomplete."),
     ),
     hints=(
         "`start = self.translate_offset(start_offset)` has `offset`, `position` and `size` of the first batch.",
-        "The place is `LogOffsetMetadata(start.offset, self.base_offset, start.position)`; "
-        "bytes are `self.log.slice(position, size)`; no records are `MemoryRecords.EMPTY`.",
+        "The position is `LogOffsetMetadata(start.offset, self.base_offset, start.position)`. "
+        "`self.log.slice(position, size)` gives bytes; `MemoryRecords.EMPTY` is an answer without records.",
         "`FetchDataInfo(metadata, records, wanted < start.size)`.",
     ),
 )

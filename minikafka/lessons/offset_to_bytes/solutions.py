@@ -1,4 +1,4 @@
-"""One way to solve the exercise of the lesson *From an offset to bytes*."""
+"""One way to solve each exercise of the lesson *From an offset to bytes*."""
 
 
 def answer(batches, start, max_length, min_one_message, bound):
@@ -6,3 +6,15 @@ def answer(batches, start, max_length, min_one_message, bound):
     first, first_size = wanted[0]
     limit = max(max_length, first_size) if min_one_message else max_length
     return first, min(limit, sum(size for _, size in wanted))
+
+
+def read_begins(batches, starts):
+    return batches.sparkSession.sql(
+        """WITH placed AS (
+               SELECT *, sum(size) OVER (PARTITION BY segment ORDER BY base) - size AS position FROM {batches})
+           SELECT start, min_by(segment, base) AS segment, min_by(position, base) AS position
+           FROM {starts} JOIN placed ON last >= start
+           GROUP BY start ORDER BY start""",
+        batches=batches,
+        starts=starts,
+    )

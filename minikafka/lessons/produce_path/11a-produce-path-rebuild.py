@@ -1,13 +1,16 @@
 # %% [markdown]
 # # The produce path: rebuild
 #
-# *Two functions to complete, and three methods of the broker to write anew.*
+# *Two functions to complete, and three methods of the broker to rewrite.*
 #
 # **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `append_allowed.hint()` gives one hint; each
+# further call gives a plainer one. `append_allowed.solution()` shows one way; for a rung it opens after your own first try.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___
@@ -18,33 +21,45 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference. Kafka has sat the same exam: the tests send the requests to its own brokers. The function of exercise 1 does the work of the first half of Kafka's `Partition.appendRecordsToLeader`; its arguments are the values that the method reads.
+# In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first
+# difference. The project's tests send the same requests to Kafka's own brokers, and compare their answers, too.
 
 # %%
 from minikafka.lessons.produce_path.exercises import append_allowed, sorted_partitions
 
 # %% [markdown]
-# **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
+# **Exercise 1, may the append go on?** *Why: to know which of your producers get errors when a broker is down, and which continue to write.* The
+# function does the work of the first half of Kafka's `Partition.appendRecordsToLeader`. Its arguments are the values that this method reads.
 
 # %%
 def may_append(leads, isr_size, min_isr, replicas, required_acks):
-    """leads: this broker leads the partition. isr_size: replicas in sync, the leader among them. min_isr:
-    min.insync.replicas. replicas: how many the partition has. required_acks: −1, 0 or 1. Returns 'NONE' or the name
-    of an error."""
+    """leads: True if this broker leads the partition. isr_size: number of replicas in the ISR, the leader included. min_isr:
+    min.insync.replicas. replicas: number of replicas of the partition. required_acks: −1 (all), 0 or 1.
+    Returns "NONE" or the name of an error: "NOT_LEADER_OR_FOLLOWER" or "NOT_ENOUGH_REPLICAS".
+
+    Example: may_append(True, 2, 1, 2, -1) is "NONE".
+    """
     return ___
 
 
 append_allowed.check(may_append)
 
 # %% [markdown]
-# **Exercise 2, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
-# `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)` queries the tables: names in braces are filled in.
+# **Exercise 2, one response, many answers, in Spark.** *Why: one response has a separate answer for each partition, and a producer must check each of
+# them.* Kafka's methods are `KafkaApis.handleProduceRequest` and `ReplicaManager.appendRecords`. The request goes to broker 0, with `acks=1`. There
+# are no access rights to check. `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)`
+# queries the tables: names in braces are filled in.
 
 # %%
 def answered(requested, known):
-    """requested: DataFrame of place (in the request, from 0), partition, batches (how many), records (in all of them).
-    known: DataFrame of partition, leader (a broker's id). Returns a DataFrame of partition, error (its name), appended
-    (records), each partition once, ascending."""
+    """requested: DataFrame of place (of the row in the request, from 0), partition, batches (number of batches), records (in all of them).
+    A partition may have several rows. known: DataFrame of partition, leader (broker id): all partitions that exist.
+    Returns a DataFrame of partition, error, appended (number of records appended by this request): one row for each partition of the
+    request, ascending. error: "NONE", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_RECORD" or "NOT_LEADER_OR_FOLLOWER".
+
+    Example: the request (0, 't-0', 1, 2), (1, 't-9', 1, 5) with the known partition ('t-0', 0) gives
+    ('t-0', 'NONE', 2), ('t-9', 'UNKNOWN_TOPIC_OR_PARTITION', 0).
+    """
     return ___
 
 
@@ -53,11 +68,12 @@ sorted_partitions.check(answered)
 # %% [markdown]
 # ## Rungs
 #
-# Now the path itself. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: producers write with all kinds of `acks`, to partitions
-# of which some are here and some are not; followers fetch, leaders change, time passes. Kafka's own brokers live through the same. Most of these lives are drawn, and this page does
-# not show them. After each operation every answer, what waits in each broker, and all that it knows of its partitions must agree; at the end every byte of every file.
+# In each rung you rewrite one method. minikafka's brokers then run with *your* function in place of their own. Producers write with all kinds of
+# `acks`, to partitions that exist on this broker and to others; followers fetch, leaders change, and time passes. Kafka's own brokers run the same
+# workloads. Most workloads are drawn at random, and this page does not show them. After each operation these must be equal: every answer, the
+# requests that wait in each broker, and the state of each partition on each broker. At the end every byte of every file must be equal.
 #
-# Where they differ you get the shortest life that was found for it, and the first quantity.
+# If something differs, you see the shortest workload that was found, and the first quantity that differs.
 
 # %%
 from minikafka.lessons.produce_path.rungs import appends, minimum, tells
@@ -66,8 +82,9 @@ minimum
 
 # %%
 def _effective_min_isr(self, leader_log):
-    """self: the leader's Partition: remote_replicas, those on other brokers. leader_log: has config.min_in_sync_replicas, the topic's
-    setting. Returns how many replicas must be in sync for acks=all, the leader among them."""
+    """self: the leader's Partition, with remote_replicas: its replicas on other brokers. leader_log: it has config.min_in_sync_replicas, the
+    topic's setting. Returns how many replicas must be in sync for acks=all, the leader included, an int.
+    """
     return ___
 
 
@@ -85,9 +102,11 @@ appends
 def append_records_to_leader(
     self, records, origin, required_acks, verification_guard=VerificationGuard.SENTINEL, transaction_version=-1
 ):
-    """self: a Partition: leader_log_if_local (None: another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
-    topic_partition, _time.milliseconds(), _maybe_increment_leader_hw(log, now): True if the mark rose. The log has append_as_leader(records,
-    leader epoch, origin, guard, transaction version). Returns what that returned, with leader_hw_change set."""
+    """self: a Partition. It has leader_log_if_local (None if another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
+    topic_partition, _time.milliseconds(), and _maybe_increment_leader_hw(log, now), which returns True if the high watermark rose. The log has
+    append_as_leader(records, leader epoch, origin, guard, transaction version). required_acks: −1 (all), 0 or 1. Returns the result of
+    append_as_leader, with its leader_hw_change set.
+    """
     return ___
 
 
@@ -106,9 +125,11 @@ tells
 def _append_to_local_log(
     self, internal_topics_allowed, origin, entries_per_partition, required_acks, verification_guards, transaction_version
 ):
-    """self: the ReplicaManager: get_partition_or_exception(key), and _failed_append(key, error), the log start for an answer.
-    entries_per_partition: dict, key (it has topic_partition) → records. verification_guards: dict, topic_partition → guard. Returns a dict:
-    key → LogAppendResult(info, exception, has_custom_error_message); of a failure the info is LogAppendInfo.unknown(log start, record errors)."""
+    """self: the ReplicaManager. It has get_partition_or_exception(key), and _failed_append(key, error), which returns the log start offset for an
+    answer. entries_per_partition: dict, key → records; a key has topic_partition. verification_guards: dict, topic_partition → guard.
+    Returns a dict, key → LogAppendResult(info, exception, has_custom_error_message). After a failure the info is
+    LogAppendInfo.unknown(log start offset, record errors).
+    """
     return ___
 
 

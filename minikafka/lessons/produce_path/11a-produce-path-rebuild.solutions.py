@@ -7,13 +7,15 @@
 from minikafka.lessons.produce_path.exercises import append_allowed, sorted_partitions
 
 # %% [markdown]
-# **Exercise 1, may the append go on?** Leadership first: a broker that does not lead has no say about the ISR. Then the minimum, which is capped by the number of replicas and counts for `acks=all` only.
+# **Exercise 1, may the append go on?** First check who leads: a broker that does not lead does not know the ISR. Then check the minimum. It is at
+# most the number of replicas, and counts for `acks=all` only.
 
 # %%
 append_allowed.check(may_append)
 
 # %% [markdown]
-# **Exercise 2, one response, many answers.** Errors are taken over all rows of a partition, records from the last row that is valid. The order of the `WHEN`s is the order of Kafka's questions.
+# **Exercise 2, one response, many answers.** The error comes from all rows of a partition, the number of records from its last valid row. The order
+# of the `WHEN`s is the order of Kafka's checks.
 
 # %%
 sorted_partitions.check(answered)
@@ -21,7 +23,7 @@ sorted_partitions.check(answered)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 counts the replicas that the partition has, in sync or not.
+# Rung 1 counts all replicas of the partition, whether they are in sync or not.
 
 # %%
 from minikafka.lessons.produce_path.rungs import appends, minimum, tells
@@ -29,7 +31,7 @@ from minikafka.lessons.produce_path.rungs import appends, minimum, tells
 minimum.check(_effective_min_isr)
 
 # %% [markdown]
-# Rung 2 is exercise 1 with the append behind it. The lock is held from the question to the mark, so that nobody changes the ISR in between.
+# Rung 2 is exercise 1, followed by the append. It holds the lock from the check to the high watermark, so that the ISR cannot change in between.
 
 # %%
 from minikafka.cluster.partition import ACKS_ALL
@@ -40,7 +42,7 @@ from minikafka.log.producer.verification_guard import VerificationGuard
 appends.check(append_records_to_leader)
 
 # %% [markdown]
-# Rung 3 catches from the special to the general, and goes on with the next partition after each.
+# Rung 3 catches special exceptions before general ones, and continues with the next partition after each.
 
 # %%
 from minikafka.common.errors import InvalidTopicException, RecordValidationException

@@ -62,11 +62,12 @@ _ENOUGH = (
 minimum = Rung(
     "Rung 1, the minimum that counts",
     Partition._effective_min_isr,
-    why="It decides which producers stop when a broker is down, and which go on and lose what they were promised.",
+    why="If brokers are down, this number decides whether producers with acks=all get errors or continue to write "
+    "with fewer copies.",
     invariants=(
-        "It only asks: its answer is a number of replicas, the leader among them.",
-        "It is what the topic's `min.insync.replicas` says at that moment.",
-        "It is never more than the partition has replicas, whether they are in sync or not.",
+        "It changes nothing. It returns a number of replicas, the leader included.",
+        "The number is the present value of the topic's `min.insync.replicas`.",
+        "But it is never more than the number of the partition's replicas, in sync or not.",
     ),
     chosen=(_ENOUGH,),
     profiles=_drawn({"settings": 6}, {"settings": 6, "change": 8}, {"change": 8}),
@@ -77,7 +78,7 @@ minimum = Rung(
     beliefs=(
         Belief(
             _minimum(lambda self, setting: setting),
-            "You take the setting as it is. A partition with fewer replicas than that could never be written with "
+            "You use the setting as it is. A partition with fewer replicas than that could never be written to with "
             "acks=all.",
         ),
         Belief(
@@ -86,13 +87,13 @@ minimum = Rung(
         ),
         Belief(
             _minimum(lambda self, setting: min(setting, len(self.partition_state.isr))),
-            "You count the replicas that are in sync. Then the minimum shrinks with the ISR, and refuses nobody.",
+            "You count only replicas in sync. Then the minimum falls with the ISR, and no append is ever refused.",
         ),
     ),
     hints=(
         "`leader_log.config.min_in_sync_replicas` is the setting.",
         "`self.remote_replicas` has the replicas on other brokers; the leader is one more.",
-        "The lesser of the two.",
+        "The answer is the lesser of the two numbers.",
     ),
 )
 
@@ -154,14 +155,15 @@ _LED = (
 appends = Rung(
     "Rung 2, the leader's part",
     Partition.append_records_to_leader,
-    why="Here it is decided, before a byte is written, whether the promise of acks=all can be kept at all.",
+    why="Before it writes a byte, the leader checks here whether enough replicas are in sync for acks=all.",
     invariants=(
-        "Only the leader appends; any other broker raises NotLeaderOrFollowerException.",
-        "With acks=all and fewer replicas in sync than the minimum it raises NotEnoughReplicasException, and nothing "
-        "is written. 0 and 1 do not mind.",
-        "The log appends in the present leader epoch, and its result is returned.",
-        "Then the high watermark is asked to rise: where the leader is alone the records are replicated already. The "
-        "result notes INCREASED or SAME, by which whoever waits is woken.",
+        "Only the leader appends. On any other broker it raises NotLeaderOrFollowerException.",
+        "With acks=all and fewer replicas in sync than the minimum, it raises NotEnoughReplicasException and writes "
+        "nothing. For acks 0 and 1 the minimum does not matter.",
+        "The log appends with the present leader epoch, and the method returns the log's result.",
+        "After the append it calls `_maybe_increment_leader_hw`: if the leader is alone in the ISR, the records are "
+        "already replicated. The result's `leader_hw_change` is INCREASED or SAME; waiting requests are checked "
+        "again if it is INCREASED.",
     ),
     chosen=(_LED,),
     profiles=_drawn({"change": 10}, {"change": 10, "fetch": 12}, {"settings": 5, "change": 6}),
@@ -171,32 +173,36 @@ appends = Rung(
     beliefs=(
         Belief(
             _appends(minds=lambda acks: True),
-            "You refuse acks=0 and acks=1 below the minimum. It protects only those who ask for it.",
+            "You refuse acks=0 and acks=1 below the minimum. The minimum is only for acks=all.",
         ),
         Belief(
             _appends(first=False),
-            "You ask for the minimum after the append. The producer is refused, and its records are in the log.",
+            "You check the minimum after the append. The producer gets an error although its records are in the log.",
         ),
         Belief(
             _appends(minds=lambda acks: False),
-            "You never ask for the minimum. The record is taken, and waits for replicas that are not there.",
+            "You never check the minimum. The records are written, and the request waits for replicas that are not "
+            "in sync.",
         ),
         Belief(
             _appends(raises_the_mark=False),
-            "You leave the high watermark to the followers. A leader that is alone in the ISR has none.",
+            "You never raise the high watermark here. If the leader is alone in the ISR, no fetch of a follower "
+            "raises it.",
         ),
         Belief(
             _appends(change=LeaderHwChange.SAME),
-            "You always note SAME. Whoever waits for the high watermark is not woken when it rises with an append.",
+            "You always set SAME. Requests that wait for the high watermark are then not checked when an append "
+            "raises it.",
         ),
     ),
     hints=(
-        "`self.leader_log_if_local` is the log, None where another broker leads. Holding `self._lock` meanwhile "
-        "keeps the leader from changing between question and append; here one thread works, and nobody checks it.",
-        "In sync: `len(self.partition_state.isr)`; the minimum: rung 1's `self._effective_min_isr(log)`; all is "
-        "`ACKS_ALL`, −1.",
+        "`self.leader_log_if_local` is the log, or None if another broker leads. Kafka holds a lock (`self._lock`) "
+        "from the check to the end, so that the leader cannot change meanwhile. Here only one thread runs, so the "
+        "lock is not checked.",
+        "The number of replicas in sync is `len(self.partition_state.isr)`, the minimum is rung 1's "
+        "`self._effective_min_isr(log)`, and `ACKS_ALL` is −1.",
         "`log.append_as_leader(records, self.leader_epoch, origin, verification_guard, transaction_version)`.",
-        "`self._maybe_increment_leader_hw(log, self._time.milliseconds())` is True where the mark rose; set "
+        "`self._maybe_increment_leader_hw(log, self._time.milliseconds())` is True if the high watermark rose. Set "
         "`info.leader_hw_change` to `LeaderHwChange.INCREASED` or `.SAME`.",
     ),
 )
@@ -306,15 +312,17 @@ _MANY = (
 tells = Rung(
     "Rung 3, one request, many partitions",
     ReplicaManager._append_to_local_log,
-    why="A request for many partitions is many appends. A client that reads only one of the answers is wrong about the "
-    "rest.",
+    why="One request may append to many partitions, and each of them can succeed or fail by itself.",
     invariants=(
-        "Each partition has a result, in the order of the request, whatever becomes of the others.",
-        "Kafka's own topics are refused with InvalidTopicException, unless they are allowed.",
-        "Of the failures that Kafka expects here (`KNOWN_APPEND_ERRORS`) the error is told, and no log start.",
-        "Records that break a rule: the cause, which records, a message for the client, and the log start.",
-        "Any other exception: its code, and the log start (`self._failed_append(partition, error)` logs it, and has "
-        "the start).",
+        "Each partition has a result, in the order of the request, even if others fail.",
+        "For Kafka's internal topics the result has an InvalidTopicException, unless `internal_topics_allowed` is "
+        "True.",
+        "For an exception in `KNOWN_APPEND_ERRORS` (failures that Kafka expects here) the result has the exception and "
+        "`LogAppendInfo.unknown()`.",
+        "For a `RecordValidationException` the result has its cause, the record errors, a message for the client, "
+        "and the log start offset.",
+        "For any other exception the result has the exception and the log start offset. `self._failed_append(key, "
+        "error)` logs the error and returns this offset.",
     ),
     chosen=(_MANY,),
     profiles=_drawn({}, {"settings": 5, "append": 6}, {"change": 8}, refused=0.3, producers=2),
@@ -324,34 +332,36 @@ tells = Rung(
     beliefs=(
         Belief(
             _tells(ends_with_an_error=True),
-            "You refuse what comes after an error. Each partition is tried by itself.",
+            "After an error you refuse the remaining partitions. Each partition is tried separately.",
         ),
         Belief(
             _tells(guards_internal_topics=False),
-            "You let everybody write to Kafka's own topics. Only those may for whom they are allowed.",
+            "You let every client write to Kafka's internal topics. It is allowed only if `internal_topics_allowed` "
+            "is True.",
         ),
         Belief(
             _tells(known=()),
-            "You tell the log start beside every error. Beside `KNOWN_APPEND_ERRORS` Kafka tells none.",
+            "You return the log start offset with every error. For those in `KNOWN_APPEND_ERRORS` it must be unknown.",
         ),
         Belief(
             _tells(start=lambda self, key, error: -1),
-            "You never tell the log start. Kafka sends it beside such errors; older clients decided by it.",
+            "You never return the log start offset. Kafka sends it with such errors; older clients used it.",
         ),
         Belief(
             _tells(details=False),
-            "You tell that records are invalid, and not which. `error.record_errors` has them, and the message is "
-            "for the client.",
+            "You report that records are invalid, but not which ones. `error.record_errors` has them, and the client "
+            "gets a message.",
         ),
     ),
     hints=(
-        "For each `key, records`: `self.get_partition_or_exception(key)` and its `append_records_to_leader(records, "
-        "origin, required_acks, guard, transaction_version)`, with the guard of `verification_guards` or "
+        "For each `key, records` call `self.get_partition_or_exception(key).append_records_to_leader(records, "
+        "origin, required_acks, guard, transaction_version)`. The guard comes from `verification_guards`, or is "
         "`VerificationGuard.SENTINEL`.",
-        "Success is `LogAppendResult(info)`; a failure `LogAppendResult(LogAppendInfo.unknown(…), error)`.",
+        "A success is `LogAppendResult(info)`, a failure is `LogAppendResult(LogAppendInfo.unknown(…), error)`.",
         "A RecordValidationException has `invalid_exception` and `record_errors`: "
         "`LogAppendInfo.unknown(start, record_errors)`, and `has_custom_error_message=True`.",
-        "`self._failed_append(key, error)` logs the failure and returns the log start for `LogAppendInfo.unknown`.",
+        "`self._failed_append(key, error)` logs the failure and returns the log start offset for "
+        "`LogAppendInfo.unknown`.",
     ),
 )
 

@@ -80,13 +80,14 @@ _BOXES = (
 completes = Rung(
     "Rung 1, is the request settled?",
     DelayedProduce.try_complete,
-    why="A response goes out once, for all partitions. Too early it is a lie; too late it is a producer that waits.",
+    why="There is one response for all partitions. If it is sent too early, it may be wrong; if too late, the "
+    "producer waits longer than necessary.",
     invariants=(
-        "Only partitions that are pending are asked about; what was settled stays as it is, an error included.",
-        "A partition is settled when the high watermark covers its records, or when an error says that this broker "
-        "cannot know any more. Its answer then has that error, or NONE.",
-        "While any partition is pending nothing is answered, and the result is False.",
-        "When none is pending `force_complete` answers; its result is the result.",
+        "It checks only partitions that are pending. The others do not change, nor do their errors.",
+        "A partition is settled if the high watermark has reached its required offset, or if there is an error. Then "
+        "it is not pending any more, and its answer has this error or NONE.",
+        "While a partition is pending, it sends no answer and returns False.",
+        "If no partition is pending, it calls `force_complete()`, which answers, and returns its result.",
     ),
     chosen=(_BOXES,),
     profiles=_drawn({"follow": 50}, {"follow": 50, "change": 8}, {"change": 12}),
@@ -96,35 +97,35 @@ completes = Rung(
     beliefs=(
         Belief(
             _completes(waits_for=all),
-            "You answer as soon as one partition is settled. There is one response: the slowest partition decides.",
+            "You answer as soon as one partition is settled. There is one response for all: wait until the last "
+            "partition is settled.",
         ),
         Belief(
             _completes(settles=lambda enough, error: enough),
-            "You pass over errors. Where this broker leads no more, the high watermark never comes: the producer "
-            "waits in vain.",
+            "You ignore errors. If this broker no longer leads, the high watermark does not reach the offset here, "
+            "and the producer waits in vain.",
         ),
         Belief(
             _completes(told=False),
-            "You settle a partition and leave its error as it was: REQUEST_TIMED_OUT, from the beginning.",
+            "You settle a partition but do not set its error. It still has the first value, REQUEST_TIMED_OUT.",
         ),
         Belief(
             _completes(asks=lambda status: True),
-            "You ask about partitions that are settled. One that refused its records gets another error, or none.",
+            "You check partitions that are already settled. A partition that refused its records then gets another "
+            "error, or none.",
         ),
         Belief(
             _completes(offset=lambda status: status.required_offset - 1),
-            "You ask for the last record's offset. High watermarks are exclusive: the offset after it is required.",
+            "You use the last record's offset. A high watermark is exclusive: use the required offset, one more.",
         ),
-        Belief(
-            _completes(answers=False), "You say that it is completed, and answer nobody. Call `self.force_complete()`."
-        ),
+        Belief(_completes(answers=False), "You return True but send no answer. Call `self.force_complete()`."),
     ),
     hints=(
-        "`self.produce_status` has pairs: the partition (its `topic_partition` is what to ask with) and its status.",
+        "`self.produce_status` has pairs: the partition (use its `topic_partition`) and its status.",
         "`self._status_validator(partition, status.required_offset)` gives `has_enough, error`; no error is "
         "`Errors.NONE`.",
-        "Settled: `status.acks_pending = False` and `status.response_status.error = error`. When none is pending: "
-        "`return self.force_complete()`.",
+        "If it is settled: `status.acks_pending = False` and `status.response_status.error = error`. If none is "
+        "pending: `return self.force_complete()`.",
     ),
 )
 
@@ -170,13 +171,12 @@ _WAITING = (
 adds = Rung(
     "Rung 2, answer now or wait",
     ReplicaManager._maybe_add_delayed_produce,
-    why="A request that waits costs a producer's patience and a place in the purgatory; its records have been let go. "
-    "One that does not wait promises less.",
+    why="This method decides whether the producer gets its answer at once, or only when its records are replicated.",
     invariants=(
-        "Only acks=all waits, and only if at least one partition took its records.",
-        "Any other request is answered here: the callback is called, with the answer of each partition.",
-        "One that has to wait is tried at once, and then watched under the keys of all its partitions, for "
-        "`timeout_ms` at most.",
+        "A request waits only with acks=all, and only if at least one partition has appended its records.",
+        "Any other request is answered at once: call the callback with the answer of each partition.",
+        "A request that must wait goes to `try_complete_else_watch`, with the keys of all its partitions. This "
+        "checks it at once, and then watches it for at most `timeout_ms`.",
         "It returns nothing.",
     ),
     chosen=(_WAITING,),
@@ -187,26 +187,28 @@ adds = Rung(
     beliefs=(
         Belief(
             _adds(must_wait=lambda acks, errors: None in errors),
-            "You let acks=0 and acks=1 wait as well. The leader's log is all that they ask for.",
+            "You let acks=0 and acks=1 wait as well. For them the leader's log is enough.",
         ),
         Belief(
             _adds(must_wait=lambda acks, errors: acks == ACKS_ALL and set(errors) == {None}),
-            "You answer as soon as one partition refuses. The others took their records, and those are not "
-            "replicated yet.",
+            "You answer as soon as one partition refuses its records. The others have appended theirs, and these are "
+            "not replicated yet.",
         ),
         Belief(
             _adds(keys=lambda partitions: partitions[:1]),
-            "You watch the first partition alone. When the last one's mark rises, nobody asks the request.",
+            "You watch only the first partition. When the high watermark of another one rises, the request is not "
+            "checked.",
         ),
         Belief(
-            _adds(patience=lambda timeout_ms: 30_000), "You wait for 30 seconds. The request says how long it may take."
+            _adds(patience=lambda timeout_ms: 30_000),
+            "You always wait for up to 30 seconds. The request has its own timeout.",
         ),
     ),
     hints=(
-        "`results` has for each partition what became of it: `result.exception` is None where it took its records.",
-        "The answers as they stand: `{key: status.response_status for key, status in produce_status.items()}`.",
-        "`DelayedProduce(timeout_ms, produce_status, self._enough_replicas, response_callback)` goes, with "
-        "`TopicPartitionOperationKey.of(key.topic_partition)` of each partition, to "
+        "`results` has the result of each partition: `result.exception` is None if its records were appended.",
+        "The answers are `{key: status.response_status for key, status in produce_status.items()}`.",
+        "Make `DelayedProduce(timeout_ms, produce_status, self._enough_replicas, response_callback)`, and a list of "
+        "`TopicPartitionOperationKey.of(key.topic_partition)` for all partitions. Give both to "
         "`self.delayed_produce_purgatory.try_complete_else_watch(…)`.",
     ),
 )

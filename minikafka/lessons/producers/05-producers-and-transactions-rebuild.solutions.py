@@ -7,25 +7,27 @@
 from minikafka.lessons.producers.exercises import known_producers, last_stable, remembered, sequences
 
 # %% [markdown]
-# **Exercise 1, a producer's sequences.** Three questions in this order: one of the five? an older epoch? the sequence that was to come?
+# **Exercise 1, a producer's sequences.** Check three things in this order. Is it one of the last five batches? Is its epoch older? Is its sequence
+# the expected one?
 
 # %%
 sequences.check(answers_to)
 
 # %% [markdown]
-# **Exercise 2, the last stable offset.** Each transactional batch gets its marker; it counts until the marker is there *and* below HW.
+# **Exercise 2, the last stable offset.** Join each transactional batch with its marker. The batch holds LSO back until the marker is written *and* is
+# below HW.
 
 # %%
 last_stable.check(stable_offsets)
 
 # %% [markdown]
-# **Exercise 3, what a snapshot says.** Each producer's last batch of data, and its first one behind its last marker.
+# **Exercise 3, what a snapshot says.** Take each producer's last batch of data, and its first batch of data after its last marker.
 
 # %%
 known_producers.check(producers_known)
 
 # %% [markdown]
-# **Exercise 4, who is still known.** An open transaction, or less than a day since the timestamp of the last batch.
+# **Exercise 4, who is still known.** A producer is known if it has an open transaction, or if its last batch's timestamp is less than a day old.
 
 # %%
 remembered.check(still_known)
@@ -33,7 +35,7 @@ remembered.check(still_known)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 compares three things, and nothing else makes a batch a retry.
+# Rung 1 compares three values: the epoch, the first and the last sequence.
 
 # %%
 from minikafka.lessons.producers.rungs import checks, completes, fences, finds, stable, unstable
@@ -41,7 +43,7 @@ from minikafka.lessons.producers.rungs import checks, completes, fences, finds, 
 finds.check(find_duplicate_batch)
 
 # %% [markdown]
-# Rung 2: a new epoch begins with 0, the same epoch goes on. Of a producer that nobody knows, anything may come first.
+# Rung 2: a new epoch begins with sequence 0; in the same epoch the sequences continue. An unknown producer may begin with any sequence.
 
 # %%
 from minikafka.common.errors import OutOfOrderSequenceException
@@ -49,7 +51,7 @@ from minikafka.common.errors import OutOfOrderSequenceException
 checks.check(_check_sequence)
 
 # %% [markdown]
-# Rung 3: older is too old; in version 2 the same is, too, while there is something to end.
+# Rung 3: an older epoch is refused. In version 2 a marker with the known epoch is refused, too, if a transaction is open.
 
 # %%
 from minikafka.common.errors import InvalidProducerEpochException
@@ -58,7 +60,7 @@ from minikafka.log.append_origin import AppendOrigin
 fences.check(_check_producer_epoch)
 
 # %% [markdown]
-# Rung 4: it may come, it ends what is open, and the entry learns of it.
+# Rung 4: first the checks, then the completed transaction, then the update of the entry.
 
 # %%
 from minikafka.common.errors import IllegalArgumentException
@@ -75,7 +77,7 @@ completes.check(append_end_txn_marker)
 stable.check(last_stable_offset)
 
 # %% [markdown]
-# Rung 6 asks both lists: whoever began first holds the others back, open or not yet replicated.
+# Rung 6 looks at both lists. The transaction that began first counts, whether it is open or ended but not yet replicated.
 
 # %%
 unstable.check(first_unstable_offset)

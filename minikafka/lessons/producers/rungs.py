@@ -133,12 +133,13 @@ def _exactly(known, first, last):
 finds = Rung(
     "Rung 1, the retry of a batch",
     ProducerStateEntry.find_duplicate_batch,
-    why="A producer that heard no answer sends its batch again. Written twice, it would be a record too many; refused, "
-    "an error for something that has succeeded.",
+    why="A producer that gets no answer sends its batch again. If the log writes it twice, there are duplicates. If "
+    "the log refuses it, the producer sees an error although its batch was stored.",
     invariants=(
-        "It only looks: its answer is the remembered batch (`self.batch_metadata`) of which this is a retry, or None.",
-        "A retry has the same epoch, the same first and the same last sequence.",
-        "Any of the remembered batches may be retried, not only the newest.",
+        "It changes nothing. It returns the remembered batch (one of `self.batch_metadata`) that this batch repeats, "
+        "or None.",
+        "A retry has the same epoch, the same first sequence and the same last sequence.",
+        "A retry may repeat any of the remembered batches, not only the newest.",
     ),
     chosen=(_RETRIES, _SIX, _WRAPS),
     profiles=_IDEMPOTENT,
@@ -148,19 +149,20 @@ finds = Rung(
     beliefs=(
         Belief(
             _finds(lambda known, first, last: known.first_seq == first),
-            "You look at the first sequence alone. A batch that begins alike and ends elsewhere is another batch.",
+            "You compare the first sequence only. If the last sequence differs, it is another batch.",
         ),
         Belief(
             _finds(_exactly, minds_the_epoch=False),
-            "You remember through epochs. With a new epoch sequences begin anew, and nothing of before is a retry.",
+            "You ignore the epoch. In a new epoch the sequences start again, and no earlier batch is a retry.",
         ),
         Belief(
             _finds(_exactly, only_the_last=True),
-            "You know the newest batch alone. Up to five requests may be on their way, and any of them be retried.",
+            "You compare with the newest batch only. A producer may have five requests in flight, and may retry each "
+            "of them.",
         ),
         Belief(
             _finds(lambda known, first, last: known.first_seq <= first and last <= known.last_seq),
-            "You take a part of a batch for its retry. A producer retries a batch as a whole.",
+            "You treat a part of a batch as its retry. A producer always retries the whole batch.",
         ),
     ),
     hints=(
@@ -210,13 +212,15 @@ checks = Rung(
     "Rung 2, the next sequence",
     ProducerAppendInfo._check_sequence,
     kafka="ProducerAppendInfo.checkSequence",
-    why="Sequences are how a log notices that a batch before this one is missing.",
+    why="With sequences a log notices that an earlier batch is missing.",
     invariants=(
-        "It only looks, and raises `OutOfOrderSequenceException` for a batch that does not continue.",
-        "`self._current_entry` is what is known of the producer, `self._updated_entry` what this append has added.",
-        "In a new epoch the first sequence is 0; of a producer that nothing is known of (epoch -1), any.",
-        "In the same epoch it follows the last one; after 2147483647 comes 0.",
-        "What waits for verification is asked first: `self._check_sequence_against_verification(first_seq, offset)`.",
+        "It changes nothing. It raises `OutOfOrderSequenceException` if the batch does not have the expected sequence.",
+        "`self._current_entry` holds what the log knows about the producer. `self._updated_entry` holds this, with "
+        "the changes made by the present append.",
+        "In a new epoch the first sequence must be 0. If nothing is known about the producer (its epoch is -1), any "
+        "sequence is allowed.",
+        "In the same epoch the first sequence must be one more than the last one; after 2147483647 comes 0.",
+        "Before all that, call `self._check_sequence_against_verification(first_seq, offset)`.",
     ),
     chosen=(_RETRIES, _WRAPS, _UNKNOWN),
     profiles=_IDEMPOTENT,
@@ -225,21 +229,24 @@ checks = Rung(
     beliefs=(
         Belief(
             _checks(new_epoch=False),
-            "You let a new epoch begin anywhere. It begins with sequence 0, unless nothing is known of the producer.",
+            "You let a new epoch begin with any sequence. It must begin with 0, unless nothing is known about the "
+            "producer.",
         ),
         Belief(_checks(wraps=False), "You forget that sequences are ints: after 2147483647 comes 0."),
         Belief(
             _checks(any_start=False),
-            "You refuse a producer that nothing is known of, unless it begins with 0. Its records may have been "
-            "deleted long ago; Kafka takes whatever comes first.",
+            "You refuse an unknown producer unless it begins with 0. The log may have deleted its records long ago, "
+            "so Kafka accepts any sequence.",
         ),
-        Belief(_checks(gaps=True), "You take a batch after a gap. Then one in between is lost, and nobody knows."),
+        Belief(
+            _checks(gaps=True), "You accept a batch after a gap. Then a batch in between is lost, and no one notices."
+        ),
     ),
     hints=(
-        "Two cases: `producer_epoch` is that of `self._updated_entry`, or a new one.",
-        "The last sequence is `self._updated_entry.last_seq`; while that `is_empty`, `self._current_entry.last_seq` if "
-        "its epoch is the same.",
-        "Where `self._current_entry.producer_epoch` is -1, any sequence may come.",
+        "There are two cases: `producer_epoch` equals `self._updated_entry.producer_epoch`, or it is a new epoch.",
+        "The last sequence is `self._updated_entry.last_seq`. If `self._updated_entry.is_empty` and the epoch of "
+        "`self._current_entry` is the same, it is `self._current_entry.last_seq`.",
+        "If `self._current_entry.producer_epoch` is -1, any sequence is allowed.",
     ),
 )
 
@@ -278,15 +285,17 @@ fences = Rung(
     "Rung 3, epochs fence",
     ProducerAppendInfo._check_producer_epoch,
     kafka="ProducerAppendInfo.checkProducerEpoch",
-    why="A producer that was believed dead wakes up and goes on writing. Its successor has a newer epoch; the log lets "
-    "in one of the two.",
+    why="A producer that seemed dead comes back and continues to write. Its successor has a newer epoch. The log "
+    "must accept only one of them.",
     invariants=(
-        "It only looks: `InvalidProducerEpochException`, or nothing. What is known is `self._updated_entry`.",
-        "An older epoch than the known one is refused; a newer one is not.",
-        "A marker of `transaction_version` 2 must bring a newer epoch. The known one is let in where no transaction "
-        "is open "
-        "(`current_txn_first_offset` is None), and at 32767, the last epoch there is.",
-        "A follower (`self._origin` is `AppendOrigin.REPLICATION`) refuses nothing: its leader has.",
+        "It changes nothing: it raises `InvalidProducerEpochException`, or returns None. `self._updated_entry` holds "
+        "what is known.",
+        "It refuses an epoch that is older than the known one. It accepts a newer one.",
+        "A marker with `transaction_version` 2 must have a newer epoch. There are two exceptions in which it may "
+        "have the known epoch: no transaction is open (`current_txn_first_offset` is None), or the epoch is 32767, "
+        "the largest possible one.",
+        "A follower (`self._origin` is `AppendOrigin.REPLICATION`) refuses nothing, because its leader has already "
+        "checked.",
     ),
     chosen=(_EPOCHS, _EPOCHS_REPLICATED, _LAST_EPOCH, _RETRIES),
     profiles=(_IDEMPOTENT[0], *_TRANSACTIONS[2:]),
@@ -294,28 +303,32 @@ fences = Rung(
     changes_nothing=True,
     solution=_check_producer_epoch,
     beliefs=(
-        Belief(_fences(lambda epoch, known, *_: False), "You let everybody in. A zombie writes on."),
+        Belief(
+            _fences(lambda epoch, known, *_: False),
+            "You refuse nothing. An old producer (a zombie) continues to write.",
+        ),
         Belief(
             _fences(lambda epoch, known, version, is_open: epoch < known),
-            "You take a marker of version 2 with the known epoch while a transaction is open. It may be a late one, "
-            "and "
-            "end the wrong transaction.",
+            "You accept a marker of version 2 with the known epoch while a transaction is open. It may be a late "
+            "marker and end the wrong transaction.",
         ),
         Belief(
             _fences(lambda epoch, known, version, is_open: epoch < known or (epoch == known and version >= 2)),
-            "You refuse a marker of version 2 that is sent again. Its transaction is over; it does no harm.",
+            "You refuse a marker of version 2 that is sent again. Its transaction is already over, so the marker "
+            "does no harm.",
         ),
         Belief(
             _fences(
                 lambda epoch, known, version, is_open: epoch < known or (epoch == known and version >= 2 and is_open)
             ),
-            "You refuse a marker of epoch 32767. There is no newer epoch that it could bring.",
+            "You refuse a marker of epoch 32767. There is no newer epoch.",
         ),
-        Belief(_fences(_older, everybody=True), "Your follower refuses what its leader has written."),
+        Belief(_fences(_older, everybody=True), "Your follower refuses batches that its leader has written."),
     ),
     hints=(
         "`self._updated_entry` has `producer_epoch` and `current_txn_first_offset`.",
-        "Too old: below the known epoch; or equal to it, version 2 or later, a transaction open, and not 32767.",
+        "Refuse it if the epoch is below the known one. Also refuse it if the epoch equals the known one, is not "
+        "32767, the version is 2 or later, and a transaction is open.",
     ),
 )
 
@@ -365,17 +378,17 @@ def _completes(*, versions=True, coordinators=True, without_one=False, ends=True
 completes = Rung(
     "Rung 4, what a marker completes",
     ProducerAppendInfo.append_end_txn_marker,
-    why="One record decides the fate of a whole transaction. Whether, and of which, is found out here, before it is "
-    "written.",
+    why="One record, the marker, decides about a whole transaction. Before it is written, this method finds out "
+    "which transaction it ends.",
     invariants=(
-        "A coordinator says the version of the transaction; `TV_UNKNOWN` is an `IllegalArgumentException`, except on a "
-        "follower (`self._origin`), for which it counts as 0.",
-        "Then `self._check_producer_epoch(producer_epoch, offset, transaction_version)` and "
-        "`self._check_coordinator_epoch(marker, offset)` may refuse.",
-        "Its answer is a `CompletedTxn(producer id, first offset, last offset, is_aborted)` of the open transaction, "
-        "None without one. The last offset is the marker's.",
-        "`self._updated_entry.end_transaction(producer_epoch, marker.coordinator_epoch, timestamp)` notes the marker, "
-        "transaction or none.",
+        "A coordinator gives the version of the transaction. For `TV_UNKNOWN` it raises `IllegalArgumentException`; "
+        "on a follower (`self._origin`) `TV_UNKNOWN` counts as 0.",
+        "Then it calls `self._check_producer_epoch(producer_epoch, offset, transaction_version)` and "
+        "`self._check_coordinator_epoch(marker, offset)`, which may raise.",
+        "It returns `CompletedTxn(producer id, first offset, last offset, is_aborted)` for the open transaction, or "
+        "None if none is open. The last offset is the marker's.",
+        "`self._updated_entry.end_transaction(producer_epoch, marker.coordinator_epoch, timestamp)` records the "
+        "marker, whether a transaction was open or not.",
     ),
     chosen=(_TWO_OPEN, _MARKERS, _MARKERS_REPLICATED, _EPOCHS, _EPOCHS_REPLICATED),
     profiles=_TRANSACTIONS,
@@ -384,21 +397,25 @@ completes = Rung(
     beliefs=(
         Belief(
             _completes(aborts=ControlRecordType.COMMIT),
-            "You take commits for aborts. Aborted is what `marker.control_type` calls `ControlRecordType.ABORT`.",
+            "You confuse commits and aborts. A transaction is aborted if `marker.control_type` is "
+            "`ControlRecordType.ABORT`.",
         ),
         Belief(
             _completes(without_one=True),
-            "You complete a transaction that was never open. A marker alone completes nothing (up to 2.7 it did).",
+            "You complete a transaction that was never open. A marker without an open transaction completes nothing "
+            "(up to 2.7 it did).",
         ),
-        Belief(_completes(ends=False), "Your transaction stays open: the entry must learn of the marker."),
+        Belief(_completes(ends=False), "Your transaction stays open: you must call `end_transaction` of the entry."),
         Belief(
-            _completes(coordinators=False), "You listen to a coordinator that has been replaced. Its epoch is too old."
+            _completes(coordinators=False),
+            "You accept a marker from a coordinator that has been replaced. Its epoch is too old.",
         ),
-        Belief(_completes(versions=False), "You take a marker without a version from a coordinator."),
+        Belief(_completes(versions=False), "You accept a marker without a version from a coordinator."),
     ),
     hints=(
-        "Three parts: may it come, what does it end, and the entry learns of it.",
-        "The open transaction begins at `self._updated_entry.current_txn_first_offset`; None: none is open.",
+        "There are three steps: the checks, the completed transaction, and `end_transaction` of the entry.",
+        "The open transaction begins at `self._updated_entry.current_txn_first_offset`; None means that no "
+        "transaction is open.",
     ),
 )
 
@@ -431,11 +448,12 @@ def _stable_below_the_transaction(self):
 stable = Rung(
     "Rung 5, how far read_committed reads",
     Log.last_stable_offset,
-    why="A consumer that reads committed records waits for this offset, and so does whoever watches its lag.",
+    why="A read_committed consumer can read only up to this offset, and its lag is counted up to this offset, too.",
     invariants=(
-        "It only looks.",
-        "Below it every transaction is decided, and everything is replicated: never above the high watermark.",
-        "Without a transaction that is open or not yet replicated it is the high watermark.",
+        "It changes nothing.",
+        "Below this offset every transaction is decided and every record is replicated. So it is never above the "
+        "high watermark.",
+        "If no transaction is open or waits for replication, it is the high watermark.",
     ),
     chosen=(_TWO_OPEN,),
     profiles=_TRANSACTIONS,
@@ -443,21 +461,21 @@ stable = Rung(
     changes_nothing=True,
     solution=last_stable_offset,
     beliefs=(
-        Belief(_stable_to_the_mark, "You pay no heed to transactions. An open one holds its readers back."),
+        Belief(_stable_to_the_mark, "You ignore transactions. An open one holds readers back."),
         Belief(
             _stable_to_the_transaction,
-            "You let it pass the high watermark when a transaction began above that. What is not replicated is not "
-            "stable.",
+            "Your answer is above the high watermark if a transaction began above it. A record that is not "
+            "replicated is not stable.",
         ),
-        Belief(_stable_to_the_end, "Without a transaction you answer the log end. It is the high watermark."),
+        Belief(_stable_to_the_end, "Without a transaction you return the log end. The answer is the high watermark."),
         Belief(
             _stable_below_the_transaction,
-            "You stop one record too early. The bound is exclusive: the transaction's first offset itself.",
+            "Your answer is one too low. The bound is exclusive: it is the transaction's first offset itself.",
         ),
     ),
     hints=(
         "`self.first_unstable_offset` is an offset or None.",
-        "The smaller of the two: that, and `self.high_watermark`.",
+        "If it is an offset, the answer is the smaller of it and `self.high_watermark`.",
     ),
 )
 
@@ -485,12 +503,13 @@ def _latest(self):
 unstable = Rung(
     "Rung 6, the oldest transaction that is not over",
     ProducerStateManager.first_unstable_offset,
-    why="A transaction is over for readers when its marker is replicated, not when it is written.",
+    why="For readers a transaction is over when its marker is replicated, not when the marker is written.",
     invariants=(
-        "It only looks.",
-        "Open are `self.ongoing_txns`; ended, but not replicated as far as the marker, `self.unreplicated_txns`. Both "
-        "are lists of transactions by first offset, ascending.",
-        "Its answer is the `first_offset` (a `LogOffsetMetadata`) of the oldest in either, None without any.",
+        "It changes nothing.",
+        "`self.ongoing_txns` are the open transactions. `self.unreplicated_txns` have ended, but their marker is not "
+        "replicated yet. Both are lists, ascending by first offset.",
+        "It returns the `first_offset` (a `LogOffsetMetadata`) of the oldest transaction in both lists, or None if "
+        "both are empty.",
     ),
     chosen=(_TWO_OPEN, _LATER_ENDS_FIRST),
     profiles=_TRANSACTIONS,
@@ -500,19 +519,19 @@ unstable = Rung(
     beliefs=(
         Belief(
             _first(lambda producers: (txn.first_offset for txn in producers.ongoing_txns)),
-            "You count open transactions alone. One whose marker is not replicated may yet lose that marker.",
+            "You look at open transactions only. If a marker is not replicated, it may still be lost.",
         ),
         Belief(
             _first(lambda producers: (txn.first_offset for txn in producers.unreplicated_txns)),
             "You forget the open transactions.",
         ),
-        Belief(_latest, "You take the later of the two. The oldest one holds back all that comes after it."),
+        Belief(_latest, "You take the later of the two. The oldest transaction counts."),
         Belief(
             _first(lambda producers: (t.first_offset for t in [*producers.ongoing_txns, *producers.unreplicated_txns])),
-            "You ask the open transactions first. An ended one may have begun before them.",
+            "You take an open transaction first. An ended one may have begun before it.",
         ),
     ),
-    hints=("Look at the first of each list.", "`txn.first_offset.message_offset` is what to compare."),
+    hints=("Look at the first transaction of each list.", "Compare `txn.first_offset.message_offset`."),
 )
 
 LADDER = (finds, checks, fences, completes, stable, unstable)

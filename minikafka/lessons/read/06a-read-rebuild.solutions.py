@@ -8,25 +8,26 @@ from minikafka.lessons.read.exercises import between_code, between_spark, read_c
 from minikafka.log.fetch_isolation import FetchIsolation
 
 # %% [markdown]
-# **Exercise 1, between high watermark and log end.** A read ends with its segment, so it is asked again; markers are not counted.
+# **Exercise 1, between high watermark and log end.** A read ends at the end of its segment, so the function reads again. It does not count markers.
 
 # %%
 between_code.check(messages_between)
 
 # %% [markdown]
-# **Exercise 2, the same at every moment.** The outer join keeps the moments at which nothing waits.
+# **Exercise 2, the same at every moment.** The outer join keeps moments at which nothing waits.
 
 # %%
 between_spark.check(messages_waiting)
 
 # %% [markdown]
-# **Exercise 3, what a read_committed consumer skips.** A set of producers, entered by the list, left by the marker.
+# **Exercise 3, what a read_committed consumer skips.** The function keeps a set of producers: a producer enters it at an offset of the list, and
+# leaves it at its abort marker.
 
 # %%
 skipped.check(visible)
 
 # %% [markdown]
-# **Exercise 4, read_committed.** No list and no walk: a record's fate is its producer's next marker.
+# **Exercise 4, read_committed.** The query needs no list and no loop: the next marker of a record's producer decides about the record.
 
 # %%
 read_committed.check(committed_offsets)
@@ -34,7 +35,7 @@ read_committed.check(committed_offsets)
 # %% [markdown]
 # ### The rung
 #
-# The last stable offset that an entry carries tells when no later entry can matter any more.
+# The last stable offset of an entry tells when no later entry can overlap the read.
 
 # %%
 from minikafka.lessons.read.rungs import collects

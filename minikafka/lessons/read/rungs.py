@@ -85,13 +85,14 @@ def _overlap(txn, start, end):
 collects = Rung(
     "Rung 1, the aborted transactions of a read",
     TransactionIndex.collect_aborted_txns,
-    why="A consumer can leave out aborted records only if it is told of each transaction that reaches into its bytes.",
+    why="A consumer can skip aborted records only if the broker names every aborted transaction that overlaps the "
+    "records of the answer.",
     invariants=(
-        "It only looks, at `self.all_aborted_txns()`, in their order.",
-        "It finds those that overlap the offsets from `fetch_offset` to `upper_bound_offset` (exclusive); "
-        "`last_offset`, the marker's, is inclusive.",
-        "The search is complete, here and in all later segments, with the first entry whose `last_stable_offset` is at "
-        "or above the bound.",
+        "It changes nothing. It goes through `self.all_aborted_txns()`, in this order.",
+        "It returns the transactions that overlap the offsets from `fetch_offset` (inclusive) to "
+        "`upper_bound_offset` (exclusive). `last_offset` is the marker's offset, inclusive.",
+        "At the first entry whose `last_stable_offset` is at or above the bound, the search is complete: this entry "
+        "is still checked, later ones and later segments are not needed.",
     ),
     chosen=(
         _ABORTED,
@@ -106,33 +107,33 @@ collects = Rung(
     beliefs=(
         Belief(
             _collects(lambda txn, start, end: start <= txn.first_offset < end),
-            "You leave out what began before the read. Its records may reach into it.",
+            "You leave out transactions that began before the read. Some of their records may be in the read.",
         ),
         Belief(
             _collects(lambda txn, start, end: txn.first_offset < end and txn.last_offset > start),
-            "You leave out a transaction whose marker is the first offset of the read. The marker is inclusive.",
+            "You leave out a transaction whose marker is at the first offset of the read. `last_offset` is inclusive.",
         ),
         Belief(
             _collects(lambda txn, start, end: txn.last_offset >= start),
-            "You take transactions that begin behind the read.",
+            "You include transactions that begin after the end of the read.",
         ),
         Belief(
             _collects(lambda txn, start, end: txn.first_offset <= end and txn.last_offset >= start),
-            "You take a transaction that begins at the bound. The bound is the first offset that is not asked for.",
+            "You include a transaction that begins at the bound. The bound is exclusive.",
         ),
         Belief(
             _collects(_overlap, complete=lambda txn, bound: False),
-            "You never say that the search is complete. Then every read looks at all later segments.",
+            "You never report that the search is complete. Then every read searches all later segments.",
         ),
         Belief(
             _collects(_overlap, complete=lambda txn, bound: txn.last_offset >= bound),
-            "You end the search at a marker behind the bound. Another transaction may have begun before it and ended "
-            "later; the last stable offset is what tells.",
+            "You end the search at the first marker after the bound. Another transaction may have begun before the "
+            "bound and ended later. Use `last_stable_offset` instead.",
         ),
     ),
     hints=(
         "An entry has `first_offset`, `last_offset` and `last_stable_offset`.",
-        "Overlap: it begins before the bound, and its marker is not before the read.",
+        "A transaction overlaps if it begins before the bound and its marker is at or after `fetch_offset`.",
         "`TxnIndexSearchResult(found, True)` as soon as `last_stable_offset >= upper_bound_offset`.",
     ),
 )

@@ -1,13 +1,16 @@
 # %% [markdown]
 # # Records: rebuild
 #
-# *Four functions to complete, and six methods of the log to write anew.*
+# *Four functions to complete, and six methods of the log to rewrite.*
 #
 # **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way (of a rung, after a try of your own). This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark and Apache Kafka, which judge what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `attribute_bits.hint()` gives one hint; each
+# further call gives a plainer one. `attribute_bits.solution()` shows one way; for a rung it opens after your own first try.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark and Apache Kafka, which judge what you write.
 
 # %%
 from minikafka.lab import ___, wake_witnesses
@@ -17,55 +20,75 @@ wake_witnesses()
 # %% [markdown]
 # ## Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference.
+# In each exercise you complete a function. `check` calls it with several cases, compares the results with Spark's answers, and shows the first difference.
 
 # %%
 from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new_checksum, removed_offsets
 
 # %% [markdown]
-# **Exercise 1, the attributes.** *Why: one byte decides how all the others are read.*
+# **Exercise 1, the attributes.** *Why: one byte of a batch decides how a reader must read all its other bytes.* In Kafka these are the methods
+# `compressionType`, `timestampType`, `isTransactional`, `isControlBatch` and `deleteHorizonMs` of `DefaultRecordBatch`.
 
 # %%
 def attributes(bits):
-    """bits: the attributes of a batch, 0 to 127. Returns (codec's name, LogAppendTime?, transactional?, control?, delete horizon?),
-    a codec of none, gzip, snappy, lz4 or zstd, then four times True or False."""
+    """bits: int, the attributes of a batch, 0 to 127. Returns five values: the name of the codec ("none", "gzip",
+    "snappy", "lz4" or "zstd"), then four times True or False: is the timestamp type LogAppendTime?
+    is the batch transactional? is it a control batch? has it a delete horizon?
+
+    Example: attributes(0x0C) is ("zstd", True, False, False, False).
+    """
     return ___
 
 
 attribute_bits.check(attributes)
 
 # %% [markdown]
-# **Exercise 2, a new CRC.** *Why: the leader has gone over all bytes of a batch to compare its CRC; whether it must do so a second time, a topic's setting decides.*
+# **Exercise 2, a new CRC.** *Why: to check the CRC of a batch, the leader reads all its bytes. A setting of the topic decides whether it must read
+# them a second time, to compute a new CRC.* Kafka's method is `DefaultRecordBatch.setMaxTimestamp`.
 
 # %%
 def needs_new_crc(batch_type, max_timestamp, topic_type, now):
-    """batch_type, topic_type: "CreateTime" or "LogAppendTime"; max_timestamp: the batch's, which is right; now: the clock, in ms. Returns
-    True when the leader must compute a new CRC."""
+    """batch_type, topic_type: "CreateTime" or "LogAppendTime", the timestamp type of the batch as it arrived, and of
+    the topic. max_timestamp: the batch's, in ms; it is correct. now: the leader's clock, in ms.
+    Returns True if the leader must compute a new CRC, else False.
+
+    Example: needs_new_crc("CreateTime", 1000, "LogAppendTime", 5000) is True.
+    """
     return ___
 
 
 new_checksum.check(needs_new_crc)
 
 # %% [markdown]
-# **Exercise 3, the bytes of a batch, in Spark.** *Why: to know what a topic will take on disk before the first record is sent.*
-# `records.sparkSession.sql("SELECT … FROM {records}", records=records)` queries the DataFrame. Windows such as `first(…) OVER (PARTITION BY … ORDER BY …)` help.
+# **Exercise 3, the bytes of a batch, in Spark.** *Why: to know how much disk space a topic needs before the first record is sent.* Kafka's method is
+# `DefaultRecordBatch.sizeInBytes`. `records.sparkSession.sql("SELECT … FROM {records}", records=records)` queries the DataFrame. Windows such as
+# `first(…) OVER (PARTITION BY … ORDER BY …)` help.
 
 # %%
 def sizes_of_batches(records):
-    """records: DataFrame of batch, number (its offset delta), timestamp (ms), key_size, value_size (bytes, null for null); no headers,
-    no codec. Returns a DataFrame of batch and its bytes, by batch."""
+    """records: DataFrame of batch (its number), number (offset delta of the record), timestamp (ms), key_size and
+    value_size (bytes; null if the key or value is null). The records have no headers, the batches no codec.
+    Returns a DataFrame of two columns, sorted by batch: batch, and the size of the batch in bytes, its header included.
+
+    Example: one record (0, 0, 1000, NULL, 0) gives the row (0, 68).
+    """
     return ___
 
 
 batch_sizes.check(sizes_of_batches)
 
 # %% [markdown]
-# **Exercise 4, the offsets that are gone, in Spark.** *Why: a consumer that counts records by subtracting offsets is wrong in a compacted topic; by how much?*
+# **Exercise 4, the offsets that are gone, in Spark.** *Why: in a compacted topic you cannot count records by subtracting offsets. Here you find how
+# many offsets have no record.* Kafka's cleaner (`Cleaner.cleanInto`) removes the records.
 
 # %%
 def gone_offsets(batches, records):
-    """batches: DataFrame of base_offset, last_offset_delta; records: DataFrame of offset. Returns a DataFrame of base_offset and
-    offset, ascending: each offset of a batch that no record has."""
+    """batches: DataFrame of base_offset, last_offset_delta. records: DataFrame of offset: the records that are left.
+    Returns a DataFrame of base_offset and offset, sorted by offset: one row for each offset of a batch
+    that no record has.
+
+    Example: the batch (0, 3) and the records 2 and 3 give (0, 0) and (0, 1).
+    """
     return ___
 
 
@@ -74,12 +97,13 @@ removed_offsets.check(gone_offsets)
 # %% [markdown]
 # ## Rungs
 #
-# Now the bytes themselves. In each rung you write one method of the log anew, and minikafka runs with *your* function in its place: what the leader rebuilds, what a cleaner
-# writes and what a reader reads all goes through it, and compiled short cuts are off. What clients send is made without it. Apache Kafka does the same workloads. Most of them are drawn, and this page does
-# not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
+# In each rung you rewrite one method of the log. minikafka then runs with *your* function in place of its own. The leader calls it when it rebuilds
+# batches, the cleaner when it writes, and readers when they read; no compiled code is used instead. The batches that clients send are made without
+# your function. Apache Kafka runs the same workloads. Most workloads are drawn at random, and this page does not show them. After each operation
+# everything that can be observed must be equal, and at the end every byte of every file.
 #
-# Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. An error of your code is told with your
-# line, the arguments and the log at that moment; a loop without an end is ended.
+# If something differs, you see the shortest workload that was found, the first quantity that differs, and the first byte. If your code raises an
+# error, you see your line, the arguments and the log at that moment. An endless loop is stopped.
 
 # %%
 from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
@@ -88,7 +112,10 @@ writes_varints
 
 # %%
 def write_varint(value, out):
-    """value: a whole number of 64 bits with a sign; out: a bytearray. Appends the varint to out and returns nothing."""
+    """value: an int of 64 bits, with a sign. out: a bytearray. Appends the bytes of the varint to out. Returns None.
+
+    Examples: 1 appends the byte 02, -1 the byte 01, 64 the bytes 80 01.
+    """
     return ___
 
 
@@ -101,8 +128,11 @@ reads_varints
 
 # %%
 def read_varint(data, position, end):
-    """data: bytes; the varint begins at position, and no byte from end on may be looked at. Returns (number, the position behind it),
-    (0, UNDERFLOW) or (0, TOO_LONG)."""
+    """data: bytes. The varint begins at position; look at no byte at or after end. Returns (number, position of the
+    first byte after the varint), or (0, UNDERFLOW), or (0, TOO_LONG).
+
+    Example: read_varint(b"\\x80\\x01", 0, 2) is (64, 2).
+    """
     return ___
 
 
@@ -115,7 +145,9 @@ sums
 
 # %%
 def compute_checksum(self):
-    """self: a RecordBatch; self.buffer has its bytes. Returns the CRC that it should have; crc32c(bytes) computes one."""
+    """self: a RecordBatch; self.buffer holds the bytes of the batch. Returns the CRC that the batch should have, an int;
+    crc32c(bytes) computes one.
+    """
     return ___
 
 
@@ -129,8 +161,10 @@ assigns
 
 # %%
 def _assign_in_place(self, batch, summary, first_offset, now):
-    """self: the LogValidator; summary: count and max_timestamp of the batch's records; now: the clock in ms. Changes the batch and
-    returns the ValidationResult."""
+    """self: the LogValidator, with _timestamp_type, _partition_leader_epoch and _records. batch: the batch to change.
+    summary: count and max_timestamp (ms) of its records. first_offset: offset for the first record. now: the clock, in ms.
+    Changes the batch and returns the ValidationResult.
+    """
     return ___
 
 
@@ -143,7 +177,9 @@ writes_records
 
 # %%
 def write_record(out, offset_delta, timestamp_delta, key, value, headers):
-    """out: a bytearray; key, value: bytes or None; headers: pairs of text and bytes (or None). Appends the record; returns its bytes."""
+    """out: a bytearray. offset_delta, timestamp_delta: ints. key, value: bytes or None. headers: list of pairs, a text and
+    bytes (or None). Appends the record to out. Returns the number of bytes appended, an int.
+    """
     return ___
 
 
@@ -158,7 +194,9 @@ writes_headers
 def write_header(buffer, position, *, base_offset, last_offset_delta, size_in_bytes, magic, compression_type, timestamp_type,
                  base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, is_transactional, is_control_batch,
                  is_delete_horizon_set, partition_leader_epoch, num_records):
-    """buffer: bytes that can be written, the records in them already; position: where the batch begins. Returns nothing."""
+    """buffer: a bytearray that already holds the records of the batch. position: the byte at which the batch begins.
+    size_in_bytes: the size of the whole batch, header included. Writes the header. Returns None.
+    """
     return ___
 
 

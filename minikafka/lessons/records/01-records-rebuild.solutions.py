@@ -13,19 +13,20 @@ from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new
 attribute_bits.check(attributes)
 
 # %% [markdown]
-# **Exercise 2, a new CRC.** Only what lies under the CRC counts, and only if it changes.
+# **Exercise 2, a new CRC.** A new CRC is needed only if a field that the CRC covers changes.
 
 # %%
 new_checksum.check(needs_new_crc)
 
 # %% [markdown]
-# **Exercise 3, the bytes of a batch.** First the deltas, then the body of each record, then its length, which is a varint as well; the header comes once.
+# **Exercise 3, the bytes of a batch.** First come the deltas, then the body of each record, then the length of the body, which is a varint as well.
+# The header is added once for each batch.
 
 # %%
 batch_sizes.check(sizes_of_batches)
 
 # %% [markdown]
-# **Exercise 4, the offsets that are gone.** All offsets that a batch stands for, less those that a record has.
+# **Exercise 4, the offsets that are gone.** Take all offsets of a batch, and remove those that a record has.
 
 # %%
 removed_offsets.check(gone_offsets)
@@ -33,7 +34,7 @@ removed_offsets.check(gone_offsets)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 makes a number ≥ 0 of any number, then writes it seven bits at a time.
+# Rung 1 first maps every number to a number ≥ 0 (zigzag), then writes that number seven bits at a time.
 
 # %%
 from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
@@ -41,7 +42,7 @@ from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes
 writes_varints.check(write_varint)
 
 # %% [markdown]
-# Rung 2 is the way back. The bound is asked before each byte.
+# Rung 2 does the reverse. It compares the position with `end` before each byte.
 
 # %%
 from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
@@ -49,7 +50,7 @@ from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
 reads_varints.check(read_varint)
 
 # %% [markdown]
-# Rung 3 is one line. The work was to know where it begins.
+# Rung 3 is one line. The difficult part is to know at which byte the CRC begins.
 
 # %%
 from crc32c import crc32c
@@ -57,7 +58,7 @@ from crc32c import crc32c
 sums.check(compute_checksum)
 
 # %% [markdown]
-# Rung 4 touches no record: three setters, each of which writes into the header.
+# Rung 4 changes no record: it calls three setters, and each of them writes into the header.
 
 # %%
 from minikafka.log.log_validator import ValidationResult
@@ -66,7 +67,7 @@ from minikafka.record.format.timestamp_type import TimestampType
 assigns.check(_assign_in_place)
 
 # %% [markdown]
-# Rung 5 writes the body first, because its size stands before it.
+# Rung 5 first writes the body into its own bytearray, because the size of the body comes before the body.
 
 # %%
 from minikafka.record.format import varint

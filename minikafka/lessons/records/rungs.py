@@ -78,12 +78,14 @@ writes_varints = Rung(
     "Rung 1, a number in few bytes",
     varint.write_varint,
     kafka="ByteUtils.writeVarint",
-    why="Sizes and deltas fill a record, and most are small. One bit wrong, and every field behind it is another.",
+    why="A record consists mostly of sizes and deltas, and most of these numbers are small. If one bit is wrong, "
+    "every later field is read wrongly.",
     invariants=(
         "It appends to `out` and returns nothing.",
-        "Zigzag comes first: 0, -1, 1, -2, 2 … become 0, 1, 2, 3, 4 …: small numbers of either sign stay small.",
-        "Seven bits a byte, the lowest first; the high bit of a byte says that another follows.",
-        "No byte more than needed: 63 and -64 take one, 64 and -65 take two.",
+        "First zigzag: 0, -1, 1, -2, 2 … become 0, 1, 2, 3, 4 … So numbers near 0 stay small, whatever their sign.",
+        "Each byte holds seven bits of the number, the lowest seven first. The high bit of a byte says that another "
+        "byte follows.",
+        "It writes no more bytes than needed: 63 and -64 take one byte, 64 and -65 take two.",
     ),
     chosen=(_NUMBERS, _COMPACTED),
     profiles=_WRITES,
@@ -92,25 +94,27 @@ writes_varints = Rung(
     beliefs=(
         Belief(
             _writes(number=lambda value: value & 0xFFFFFFFF),
-            "You write a number as it is. A negative one then has all high bits set and takes five bytes; zigzag comes "
-            "first.",
+            "You write the number without zigzag. A negative number then has all high bits set and takes five bytes. "
+            "Apply zigzag first.",
         ),
         Belief(
             _writes(number=lambda value: 2 * abs(value) + (value < 0)),
-            "You keep the size of the number and put the sign into the lowest bit. Zigzag counts on: -1 is 1, not 3.",
+            "You double the absolute value and put the sign into the lowest bit. Zigzag is different: -1 becomes 1, "
+            "not 3.",
         ),
         Belief(_writes(highest_first=True), "You write the highest seven bits first. The lowest come first."),
         Belief(
             _writes(marks_the_last=True),
-            "Your high bit marks the last byte. It is the other way round: it says that another byte follows.",
+            "Your high bit marks the last byte. In a varint it is the opposite: the high bit says that another byte "
+            "follows.",
         ),
         Belief(
             _writes(one_more_at=0x7F),
-            "You write one byte too many where seven bits are all set, as for -64: compare with > 0x7F, not >=.",
+            "You write one byte too many if all seven bits are set, as for -64: compare with > 0x7F, not >=.",
         ),
     ),
     hints=(
-        "Two things, one after the other: first make a number ≥ 0 of it, then write that in groups of seven bits.",
+        "Two steps: first turn the number into a number ≥ 0 (zigzag), then write that in groups of seven bits.",
         "`raw = value << 1 if value >= 0 else (~value << 1) | 1` is zigzag.",
         "`while raw > 0x7F:` append `raw & 0x7F | 0x80` and go on with `raw >> 7`; then append what is left.",
     ),
@@ -158,13 +162,14 @@ reads_varints = Rung(
     "Rung 2, and back again",
     kernel.read_varint,
     kafka="ByteUtils.readVarint",
-    why="A reader cannot skip a record's fields: where one ends, only its first bytes say.",
+    why="A reader cannot jump to a field in the middle of a record: to know where a field ends, it must read that "
+    "field's first bytes.",
     invariants=(
-        "It only looks, and at nothing outside `position` … `end` (exclusive).",
-        "Its answer is the number and the position behind its last byte.",
-        "Where the data end within the number, the answer is `(0, UNDERFLOW)`; where a fifth byte says that another "
-        "follows, `(0, TOO_LONG)`.",
-        "32 bits are kept, as in a Java int.",
+        "It changes nothing, and reads no byte outside `position` (inclusive) to `end` (exclusive).",
+        "It returns the number, and the position of the first byte after it.",
+        "If the data end inside the number, the answer is `(0, UNDERFLOW)`. If the fifth byte says that another one "
+        "follows, it is `(0, TOO_LONG)`.",
+        "Keep the lowest 32 bits of the raw number, as a Java int does.",
     ),
     chosen=(
         "append_as_leader [3x1,null,63 ts=now,now-1,now-64]\nappend_as_leader [4x64,0,8191,8192 keys=2]\n"
@@ -179,25 +184,27 @@ reads_varints = Rung(
     beliefs=(
         Belief(
             _reads_as(number=lambda raw: raw),
-            "You give the groups as they are. Zigzag must be undone: 1 means -1, and 2 means 1.",
+            "You return the raw number. Undo zigzag: 1 means -1, and 2 means 1.",
         ),
         Belief(
             _reads_as(number=lambda raw: -(raw >> 1) if raw & 1 else raw >> 1),
-            "You take the lowest bit for a sign alone. Zigzag counts on: 1 is -1 and 3 is -2; you have 0 and -1.",
+            "You use the lowest bit as a sign only. In zigzag 1 is -1 and 3 is -2; you return 0 and -1.",
         ),
-        Belief(_reads_as(highest_first=True), "You take the first byte for the highest. It has the lowest bits."),
+        Belief(
+            _reads_as(highest_first=True), "You treat the first byte as the highest. It holds the lowest seven bits."
+        ),
         Belief(
             _reads_as(one_byte=True),
             "You stop after one byte. As long as its high bit is set, another one follows.",
         ),
         Belief(
             _reads_as(ends_before=1),
-            "Your position is that of the last byte. Whoever reads on begins behind it.",
+            "You return the position of the last byte. The next read begins one byte later.",
         ),
     ),
     hints=(
-        "Keep `raw` and a shift that grows by 7; stop at the first byte below 0x80.",
-        "Before each byte ask `position >= end`. After five bytes without an end the answer is `(0, TOO_LONG)`.",
+        "Keep two numbers: `raw`, and a shift that grows by 7 with each byte. Stop at the first byte below 0x80.",
+        "Check `position >= end` before each byte. If five bytes bring no end, the answer is `(0, TOO_LONG)`.",
         "`(raw >> 1) ^ -(raw & 1)` undoes zigzag; keep `raw & 0xFFFFFFFF` first.",
     ),
 )
@@ -218,12 +225,12 @@ def _sums(first, last=None, of=crc32c):
 sums = Rung(
     "Rung 3, the CRC of a batch",
     RecordBatch.compute_checksum,
-    why="Whoever writes a batch computes its CRC, and whoever takes it in compares. What the CRC covers decides what a "
-    "broker may change without computing a new one.",
+    why="The writer of a batch computes its CRC, and each reader compares. A broker may change, without a new CRC, "
+    "only what the CRC does not cover.",
     invariants=(
-        "It only looks: what it returns is the CRC that the batch should have, not the one that is stored.",
-        "A broker may change base offset and leader epoch, and the CRC stays right.",
-        "Every other byte that a reader believes is covered, up to the last one of the batch.",
+        "It changes nothing. It returns the CRC that the batch should have, not the stored one.",
+        "A broker may change base offset and leader epoch; the CRC stays correct.",
+        "The CRC covers everything from the attributes to the last byte of the batch.",
         "It is CRC-32C (`crc32c.crc32c`), an unsigned number of 32 bits.",
     ),
     chosen=(
@@ -239,22 +246,26 @@ sums = Rung(
     solution=compute_checksum,
     beliefs=(
         Belief(
-            _sums(0), "You sum the whole batch, the CRC's own four bytes among them: no number could be right there."
+            _sums(0),
+            "You include the whole batch. The CRC's own four bytes are then covered, too: writing the CRC would "
+            "make it wrong.",
         ),
-        Belief(_sums(17), "You sum the CRC's own four bytes. It covers what stands behind them."),
+        Belief(_sums(17), "You include the CRC's own four bytes. The CRC covers only the bytes after them."),
         Belief(
             _sums(12, 17),
-            "You sum what stands before the CRC. That is what it leaves out, so that the broker may write there.",
+            "You include leader epoch and magic, which come before the CRC. The CRC covers only the bytes after "
+            "itself, so a broker may change the leader epoch.",
         ),
-        Belief(_sums(61), "You sum the records alone. The header's fields from the attributes on are covered, too."),
+        Belief(_sums(61), "You cover the records only. The CRC also covers the header from the attributes on."),
         Belief(
             _sums(21, of=zlib.crc32),
-            "Your polynomial is that of zip files (CRC-32), as in magic 0 and 1. A batch of magic 2 has a CRC-32C.",
+            "You compute CRC-32, the one of zip files and of magic 0 and 1. A batch of magic 2 has a CRC-32C.",
         ),
     ),
     hints=(
-        "`self.buffer` has exactly the bytes of the batch. Which field is the first that no broker changes in place?",
-        "Base offset, length, leader epoch and magic come before the CRC, which has the bytes 17 to 20.",
+        "`self.buffer` holds exactly the bytes of the batch. The CRC covers none of the fields that a broker changes "
+        "in place. Which is the first field after them and the CRC?",
+        "Base offset, length, leader epoch and magic come before the CRC. The CRC has the bytes 17 to 20.",
         "The attributes begin at byte 21.",
     ),
 )
@@ -296,15 +307,17 @@ assigns = Rung(
     "Rung 4, offsets in place",
     LogValidator._assign_in_place,
     kafka="LogValidator.assignOffsetsNonCompressed",
-    why="To give offsets to a batch of any number of records, the leader writes a few bytes of its header.",
+    why="To assign offsets to a batch, the leader writes only a few bytes of its header, however many records the "
+    "batch has.",
     invariants=(
-        "No record changes a byte; a batch moves by its base offset (`batch.set_last_offset(offset)` sets it so that "
-        "the batch ends there).",
-        "The first record gets `first_offset`, the others follow without a gap; there are `summary.count`.",
-        "The leader's epoch is written (`batch.set_partition_leader_epoch`, `self._partition_leader_epoch`).",
-        "`batch.set_max_timestamp(type, ms)` gets the topic's type, `self._timestamp_type`, and with it the largest "
-        "timestamp of the records (`summary.max_timestamp`), or with LOG_APPEND_TIME the time `now`.",
-        "The answer is `ValidationResult(now, self._records, max timestamp, False, next offset)`.",
+        "No byte of the records changes. The batch's base offset does: `batch.set_last_offset(offset)` sets it so "
+        "that the batch ends at that offset, inclusive.",
+        "The first record gets `first_offset`, the others follow without a gap. The batch has `summary.count` records.",
+        "The batch gets the leader's epoch: `batch.set_partition_leader_epoch(self._partition_leader_epoch)`.",
+        "`batch.set_max_timestamp(type, ms)` gets the topic's type, `self._timestamp_type`, and a time: `now` if the "
+        "type is LOG_APPEND_TIME, else the largest timestamp of the records, `summary.max_timestamp`.",
+        "It returns `ValidationResult(now, self._records, max timestamp, False, next offset)`; the next offset is "
+        "one more than the batch's last.",
     ),
     chosen=(
         "append_as_leader [3x10]\nappend_as_leader [2x10 ts=now-9]\n"
@@ -318,29 +331,30 @@ assigns = Rung(
     beliefs=(
         Belief(
             _assigns(last=lambda first, count: first),
-            "You let the batch end where it should begin. `set_last_offset` takes the last offset, inclusive.",
+            "You let the batch end at the offset where it should begin. `set_last_offset` takes the last offset, "
+            "inclusive.",
         ),
         Belief(
             _assigns(last=lambda first, count: first + count),
-            "Your batch ends one too late: n records from 0 on end at n - 1.",
+            "Your batch ends one offset too late: n records from offset 0 on end at n - 1.",
         ),
         Belief(
             _assigns(epoch=False),
-            "You leave the leader epoch as it came. A client does not know it, so -1 would stay there.",
+            "You leave the leader epoch as it arrived. A client does not know it, so -1 would stay there.",
         ),
         Belief(
             _assigns(append_time=False),
-            "You keep the producer's timestamps where the topic asks for the time of the append.",
+            "You keep the producer's timestamps although the topic asks for the time of the append.",
         ),
         Belief(
             _assigns(following=lambda first, n: first + n - 1),
-            "Your next offset is that of the last record. It is the offset behind it.",
+            "Your next offset is the last record's offset. It must be one more.",
         ),
     ),
     hints=(
-        "Five lines: the next offset, the max timestamp, and the three setters; then the answer.",
+        "Compute the next offset and the max timestamp, call the three setters, and return the answer.",
         "The last offset is `first_offset + summary.count - 1`.",
-        "`TimestampType.LOG_APPEND_TIME` is compared with `is`; the setter knows whether a new CRC is needed.",
+        "Compare with `TimestampType.LOG_APPEND_TIME` by `is`. The setter itself decides whether a new CRC is needed.",
     ),
 )
 
@@ -398,13 +412,16 @@ writes_records = Rung(
     "Rung 5, a record's bytes",
     record_writer.write_record,
     kafka="DefaultRecord.writeTo",
-    why="This is all that is stored of a record. It has no offset, no timestamp and no checksum of its own.",
+    why="These bytes are all that is stored of a record. A record has no absolute offset, no absolute timestamp and "
+    "no checksum of its own.",
     invariants=(
-        "It appends to `out` and returns how many bytes these were.",
-        "First the size of what follows, then a byte of attributes (0), timestamp delta, offset delta, key, value, "
-        "headers.",
-        "Each number is a varint (`varint.write_varint(number, out)`); a null key or value has the size -1, no bytes.",
-        "The number of headers stands there even if it is 0; a header is a key (text, never null) and a value.",
+        "It appends to `out` and returns the number of bytes appended.",
+        "The order is: the size of all that follows, one byte of attributes (0), timestamp delta, offset delta, key, "
+        "value, number of headers, headers.",
+        "Each number is a varint (`varint.write_varint(number, out)`). Key and value are a size and the bytes; null "
+        "has the size -1 and no bytes.",
+        "The number of headers is written even if it is 0. A header is a key (a text, never null) and a value, each "
+        "with its size before it.",
     ),
     chosen=(_NUMBERS, _COMPACTED),
     profiles=_WRITES,
@@ -413,17 +430,18 @@ writes_records = Rung(
     beliefs=(
         Belief(
             _writes_record(null=0),
-            "You write null as an empty field. Null has the size -1; a tombstone is not an empty value.",
+            "You write null like an empty field. Null has the size -1: a tombstone is different from an empty value.",
         ),
         Belief(
             _writes_record(offset_first=True), "You write the offset delta first. The timestamp delta comes before it."
         ),
         Belief(
-            _writes_record(counts_itself=True), "Your size counts a byte of itself. It says how many bytes follow it."
+            _writes_record(counts_itself=True),
+            "Your size is one too large. It is the number of bytes that follow the size.",
         ),
         Belief(
             _writes_record(counts_headers=False),
-            "You do not say how many headers follow. Without any, a 0 stands there all the same.",
+            "You do not write the number of headers. Write it even if it is 0.",
         ),
         Belief(
             _writes_record(attributes=b""),
@@ -431,7 +449,7 @@ writes_records = Rung(
         ),
     ),
     hints=(
-        "Write the body into a bytearray of its own: its size must come first, and you know it last.",
+        "Write the body into its own bytearray: its size comes first, but you know it only at the end.",
         "`varint.write_varint(-1 if field is None else len(field), body)`, then the field's bytes.",
         "A header's key is text: `name.encode()`.",
     ),
@@ -489,12 +507,12 @@ writes_headers = Rung(
     "Rung 6, a batch's header",
     batch_header.write_header,
     kafka="DefaultRecordBatch.writeHeader",
-    why="Sixty-one bytes say where a batch ends, who wrote it, and how its records are to be read.",
+    why="These 61 bytes say where a batch ends, who wrote it, and how to read its records.",
     invariants=(
-        "It writes the 61 bytes from `position` on and touches none behind them: the records stand there already.",
-        "The length counts what follows that field: the size of the batch less 12.",
+        "It writes the 61 bytes from `position` on and no byte after them: the records are already there.",
+        "The length field counts the bytes after itself: the size of the batch less 12.",
         "Attributes: the codec's id in the bits 0 to 2, LogAppendTime 3, transactional 4, control 5, delete horizon 6.",
-        "The CRC covers the bytes from the attributes on, records included; so it comes last.",
+        "The CRC covers the bytes from the attributes on, records included. So compute it last.",
     ),
     chosen=(
         _REBUILT
@@ -515,7 +533,7 @@ writes_headers = Rung(
     beliefs=(
         Belief(
             _writes_header(overhead=0),
-            "Your length is the size of the batch. It counts what follows the field: 12 bytes less.",
+            "Your length is the size of the whole batch. The field counts only the bytes after itself: 12 less.",
         ),
         Belief(
             _writes_header(crc_from=17),
@@ -536,7 +554,8 @@ writes_headers = Rung(
     ),
     hints=(
         '`struct.pack_into(">qiibIhiqqqhii", buffer, position, …)` has all thirteen fields in their order.',
-        "Write it with 0 for the CRC first; then `crc32c(…)` of the bytes from 21 to `size_in_bytes`, into byte 17.",
+        "First write the header with 0 for the CRC. Then compute `crc32c(…)` of the bytes 21 to `size_in_bytes` "
+        "(exclusive), counted from `position`, and write it at byte 17.",
         "`compression_type.id` has the low three bits; `timestamp_type is TimestampType.LOG_APPEND_TIME` sets 0x08.",
     ),
 )

@@ -7,13 +7,14 @@
 from minikafka.lessons.replication.exercises import marks_over_time, out_of_sync
 
 # %% [markdown]
-# **Exercise 1, who lags.** A fetch proves something about its own moment, or about the moment of the fetch before, or nothing. `greatest` passes over a null: a follower that never proved anything has the beginning.
+# **Exercise 1, who lags.** A fetch proves that the follower was caught up at its own moment, or at the moment of the fetch before, or it proves
+# nothing. `greatest` ignores null: a follower without any proof gets the time at which the leader began.
 
 # %%
 out_of_sync.check(lagging)
 
 # %% [markdown]
-# **Exercise 2, the mark over time.** The grid has a row for each moment and replica, so that `last_value` has a gap to fill wherever nothing was told.
+# **Exercise 2, the mark over time.** The grid has a row for each moment and replica. `last_value` then fills the rows in which nothing changed.
 
 # %%
 marks_over_time.check(high_watermarks)
@@ -21,7 +22,7 @@ marks_over_time.check(high_watermarks)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 asks two things of each member: does it end elsewhere than the leader, and has it been so for too long?
+# Rung 1 checks two things for each member. Does its log end at another offset than the leader's? Was it caught up too long ago?
 
 # %%
 from minikafka.lessons.replication.rungs import joins, leaves, raises
@@ -29,13 +30,14 @@ from minikafka.lessons.replication.rungs import joins, leaves, raises
 leaves.check(get_out_of_sync_replicas)
 
 # %% [markdown]
-# Rung 2 needs both bounds: the mark where it is known, the start of the epoch where a new leader's mark still lags behind.
+# Rung 2 needs both bounds: the high watermark, and the start of the leader's epoch, because a new leader's high watermark may be too low.
 
 # %%
 joins.check(_is_follower_in_sync)
 
 # %% [markdown]
-# Rung 3 takes the stricter set twice: the committed ISR where members help (to reach the minimum), the maximal one where they hold the mark back.
+# Rung 3 takes the stricter set in both cases. The committed ISR must have the minimum number of members, and every member of the maximal ISR limits
+# the high watermark.
 
 # %%
 raises.check(_maybe_increment_leader_hw)

@@ -72,12 +72,13 @@ _LATE = (
 leaves = Rung(
     "Rung 1, who has fallen behind",
     Partition.get_out_of_sync_replicas,
-    why="A follower that is taken out too early costs copies; one that stays too long holds up every producer.",
+    why="If a follower leaves the ISR too early, there are fewer copies. If it stays too long, every producer with "
+    "acks=all waits.",
     invariants=(
-        "It only asks: its answer is a frozenset of broker ids, all of them in the ISR, without the leader's.",
-        "A follower whose log ends where the leader's does is in sync, however long it is silent.",
-        "Any other is behind when it was caught up more than `max_lag_ms` ago, and not before.",
-        "While a change of the ISR is under way nobody is named.",
+        "It changes nothing. It returns a frozenset of broker ids: members of the ISR, without the leader.",
+        "A follower whose log ends where the leader's does is in sync, even if it has not fetched for a long time.",
+        "Any other follower is behind if it was caught up more than `max_lag_ms` ago.",
+        "While a change of the ISR is in flight, the answer is empty.",
     ),
     chosen=(_LATE,),
     also_asked=also_asked.meanwhile,
@@ -89,26 +90,30 @@ leaves = Rung(
     beliefs=(
         Belief(
             _behind(late=lambda ms, limit: ms >= limit),
-            "You name a follower that was caught up exactly `max_lag_ms` ago. It is behind only after that.",
+            "You return a follower that was caught up exactly `max_lag_ms` ago. It must be longer ago.",
         ),
         Belief(
             _behind(at_end=lambda state, end: False),
-            "You name a follower that has everything, because it was silent. Nothing is missing in its log.",
+            "You return a follower that has every record, because it has not fetched for a long time. Its log lacks "
+            "nothing.",
         ),
         Belief(
             _behind(since=lambda state: state.last_fetch_time_ms),
-            "You go by the last fetch. A follower may fetch all the time and never catch up.",
+            "You use the time of the last fetch. A follower may fetch all the time and never catch up.",
         ),
         Belief(
             _behind(inflight=lambda state: False),
-            "You name somebody while a change of the ISR is under way. Who is in it is not known yet: wait for it.",
+            "You return followers while a change of the ISR is in flight. The new members are not known yet: wait "
+            "for the answer.",
         ),
     ),
     hints=(
-        "`self.partition_state` has `is_inflight` and `isr` (with `self._local_broker_id`, the leader's own id).",
+        "`self.partition_state` has `is_inflight` and `isr`. The ISR includes the leader's own id, "
+        "`self._local_broker_id`.",
         "`self.get_replica(broker_id).state_snapshot` has `log_end_offset` and `last_caught_up_time_ms`; the leader's "
         "end is `self.local_log_or_exception.log_end_offset`, the time `self._time.milliseconds()`.",
-        "Behind is whoever ends elsewhere, and was caught up more than `max_lag_ms` before now.",
+        "A follower is behind if its log ends at another offset than the leader's, and it was caught up more than "
+        "`max_lag_ms` before now.",
     ),
 )
 
@@ -158,12 +163,14 @@ _BELOW = (  # the mark has passed broker 2, which ends where a transaction began
 joins = Rung(
     "Rung 2, who may come back",
     Partition._is_follower_in_sync,
-    why="A member of the ISR may be elected. A follower that joins too early could lose what was acknowledged.",
+    why="A member of the ISR may become the leader. If a follower joins too early, acknowledged records can be lost.",
     invariants=(
-        "It only asks: True for a follower that lacks nothing of what may have been acknowledged.",
-        "The follower's log reaches the leader's high watermark.",
-        "It also reaches the offset at which the leader's epoch began: a new leader's mark may lag behind.",
-        "Where this broker does not lead, the answer is False.",
+        "It changes nothing. It returns True if the follower has every record that may have been acknowledged. Two "
+        "conditions must hold.",
+        "The follower's log end is at or above the leader's high watermark.",
+        "It is also at or above the offset at which the leader's epoch began, because a new leader's high watermark "
+        "may be too low.",
+        "If this broker does not lead, the answer is False.",
     ),
     chosen=(_JOIN, _NEW_LEADER, _BELOW),
     also_asked=also_asked.of_a_follower,
@@ -177,26 +184,29 @@ joins = Rung(
     beliefs=(
         Belief(
             _in_sync(enough=lambda end, log, begun: end >= log.log_end_offset and end >= begun),
-            "You ask for the leader's log end. Under load no follower would ever join: the high watermark will do.",
+            "You compare with the leader's log end. Under load no follower would ever join: compare with the high "
+            "watermark.",
         ),
         Belief(
             _in_sync(enough=lambda end, log, begun: end >= log.high_watermark),
-            "You forget where the leader's epoch began. A new leader's high watermark may lag behind what was "
-            "acknowledged; the offset at which its epoch began does not.",
+            "You forget the start of the leader's epoch. A new leader's high watermark may be below acknowledged "
+            "records; the offset at which its epoch began is not.",
         ),
         Belief(
             _in_sync(enough=lambda end, log, begun: end > log.high_watermark and end >= begun),
-            "You refuse a follower that ends exactly at the high watermark. The mark is exclusive: it has everything.",
+            "You refuse a follower that ends exactly at the high watermark. The mark is exclusive: this follower has "
+            "every record below it.",
         ),
         Belief(
             _in_sync(enough=lambda end, log, begun: end >= begun),
-            "You ask for the start of the epoch alone. What has been committed since then lies above it.",
+            "You compare only with the start of the epoch. Records that were committed since then are above it.",
         ),
     ),
     hints=(
-        "`follower_replica.state_snapshot.log_end_offset` is where the follower's log ends, as the leader knows it.",
-        "`self.leader_log_if_local` is the leader's log, None where another broker leads; it has `high_watermark`.",
-        "`self.leader_epoch_start_offset` is where the epoch began, None where this broker does not lead.",
+        "`follower_replica.state_snapshot.log_end_offset` is the follower's log end offset, as the leader knows it.",
+        "`self.leader_log_if_local` is the leader's log, with `high_watermark`. It is None if another broker leads.",
+        "`self.leader_epoch_start_offset` is the offset at which the epoch began. It is None if this broker does not "
+        "lead.",
     ),
 )
 
@@ -268,14 +278,14 @@ _FENCED = _OUTSIDE + "fence 2\npublish 0\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\
 raises = Rung(
     "Rung 3, the least end that counts",
     Partition._maybe_increment_leader_hw,
-    why="This decides what every consumer sees, and what acks=all waits for.",
+    why="The high watermark decides which records consumers get, and when acks=all is answered.",
     invariants=(
-        "It asks the log to raise the mark, and answers True where it rose: whoever waits for it is asked again. "
-        "The mark never falls.",
-        "With fewer replicas in the ISR than the minimum nothing is raised.",
-        "The mark is at most the leader's log end, and at most the end of each follower that counts.",
-        "Those of `maximal_isr` count, which has those that are proposed; so does a follower that is eligible and "
-        "caught up, because it is about to join. An unknown end (-1) is an end like any other.",
+        "It calls the log to raise the high watermark, and returns True if it rose. The high watermark never falls.",
+        "With fewer replicas in the ISR than the minimum it does not rise.",
+        "It is at most the leader's log end, and at most the log end of each follower that counts.",
+        "The followers in `maximal_isr` count; it includes followers that the leader has proposed to the controller. "
+        "A follower outside of it counts if it is eligible and caught up, because it is about to join. An unknown "
+        "end is -1, and is compared like any other.",
     ),
     chosen=(_MINIMUM, _NEAR, _PROPOSED, _JUST_IN_TIME, _FENCED),
     profiles=_drawn({"sleep": 20, "answer": 15}, {"change": 10, "fence": 4}, {"change": 10}),
@@ -285,33 +295,36 @@ raises = Rung(
     beliefs=(
         Belief(
             _raises(joining=False),
-            "You wait for the ISR alone. A live follower that is about to join holds the mark back as well, or it "
-            "could never reach it.",
+            "You count only the ISR. A live follower that is about to join counts, too; otherwise the high watermark "
+            "would run away from it.",
         ),
         Belief(
             _raises(enough=lambda self: True),
-            "You forget the minimum. With fewer replicas in sync than min.insync.replicas the mark stands still.",
+            "You forget the minimum. With fewer replicas in sync than min.insync.replicas the high watermark does "
+            "not rise.",
         ),
         Belief(
             _raises(members=lambda state: state.isr),
-            "You go by the ISR that the controller has agreed to. Whoever is proposed counts from the proposal on.",
+            "You use the ISR that the controller has confirmed. A proposed follower counts from the proposal on.",
         ),
         Belief(
             _raises(alive=False),
-            "You wait for followers that cannot join. One whose broker is fenced or stopping does not count.",
+            "You count followers that cannot join. A follower does not count if its broker is fenced or is shutting "
+            "down.",
         ),
         Belief(
             _raises(known=lambda state: state.log_end_offset >= 0),
-            "You pass over a member that has not fetched. Nobody knows what it has, so nothing counts as replicated.",
+            "You skip a member that has not fetched. The leader does not know its end, so the high watermark must "
+            "not rise.",
         ),
     ),
     hints=(
-        "`self.is_under_min_isr` is the first question. The leader's end is `leader_log.log_end_offset_metadata`.",
+        "First check `self.is_under_min_isr`. The leader's end is `leader_log.log_end_offset_metadata`.",
         "Each of `self.remote_replicas` has a `broker_id` and a `state_snapshot` with `log_end_offset`, "
         "`log_end_offset_metadata`, `is_caught_up(leader_end_offset, now_ms, self.replica_lag_time_max_ms)`.",
-        "It counts if it is in `self.partition_state.maximal_isr`, or caught up and "
-        "`self._is_replica_isr_eligible(broker_id)`. At the end: "
-        "`leader_log.maybe_increment_high_watermark(least) is not None`.",
+        "It counts if it is in `self.partition_state.maximal_isr`, or if it is caught up and "
+        "`self._is_replica_isr_eligible(broker_id)`. At the end: `leader_log.maybe_increment_high_watermark(least) "
+        "is not None`.",
     ),
 )
 

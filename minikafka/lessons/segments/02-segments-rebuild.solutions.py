@@ -7,27 +7,28 @@
 from minikafka.lessons.segments.exercises import by_size, by_time, rolling, sparse_index
 
 # %% [markdown]
-# **Exercise 1, rolling.** Two numbers are carried along: bytes in the active segment, and the log end offset. The question comes
-# before the write.
+# **Exercise 1, rolling.** The loop carries two numbers: the bytes in the active segment, and the log end offset. It decides about a roll before it
+# adds the append.
 
 # %%
 rolling.check(base_offsets)
 
 # %% [markdown]
-# **Exercise 2, the sparse index.** The question comes before the batch is counted, so the first batch never has an entry.
+# **Exercise 2, the sparse index.** The code decides about an entry before it counts the batch, so the first batch never gets one.
 
 # %%
 sparse_index.check(index_entries)
 
 # %% [markdown]
-# **Exercise 3, retention by size.** `rest` is what stays if this segment and all older ones go. It falls from row to row, so the
-# condition never holds again once it has failed: the walk's *stop at the first no* comes for free.
+# **Exercise 3, retention by size.** `rest` is the number of bytes that stay if this segment and all older ones are deleted. It falls from row to row.
+# So once the condition is false, it is false in all later rows, and no extra step is needed to stop there.
 
 # %%
 by_size.check(deletable_by_size)
 
 # %% [markdown]
-# **Exercise 4, retention by time.** Here it does not come for free: `bool_and` over all rows so far is the walk that stops.
+# **Exercise 4, retention by time.** Here an extra step is needed: `bool_and` over all rows so far becomes false at the first segment that stays, and
+# remains false.
 
 # %%
 by_time.check(deletable_by_time)
@@ -35,7 +36,7 @@ by_time.check(deletable_by_time)
 # %% [markdown]
 # ### The rungs
 #
-# Each stands for a whole method, with the names that the engine has. Rung 1 is five reasons in one `or`; only what is asked decides, nothing is changed.
+# Each function replaces a whole method and uses the same names. Rung 1 joins five reasons by `or`. It changes nothing.
 
 # %%
 from minikafka.lessons.segments.rungs import appends, deletes, looks_up, rolls, translates
@@ -43,7 +44,8 @@ from minikafka.lessons.segments.rungs import appends, deletes, looks_up, rolls, 
 rolls.check(should_roll)
 
 # %% [markdown]
-# Rung 2 halves. Below `low` everything is at or below the target, from `high` on everything above it; when they meet, the entry before is the answer.
+# Rung 2 is a binary search. All entries below `low` are at or below the target; all entries from `high` on are above it. When both meet, the answer
+# is the entry before.
 
 # %%
 from minikafka.log.index.offset_index import OffsetPosition
@@ -51,7 +53,8 @@ from minikafka.log.index.offset_index import OffsetPosition
 looks_up.check(lookup)
 
 # %% [markdown]
-# Rung 3 goes on where the index ends: from batch to batch, up to the first that ends at or behind the target.
+# Rung 3 starts at the byte that the index gives. From there it goes from batch to batch, up to the first one whose last offset is at or above the
+# target.
 
 # %%
 from minikafka.record.files.file_records import LogOffsetPosition
@@ -59,7 +62,7 @@ from minikafka.record.files.file_records import LogOffsetPosition
 translates.check(translate_offset)
 
 # %% [markdown]
-# Rung 4: the question about an entry comes before the batch's bytes are counted, and the largest timestamp before the question.
+# Rung 4 handles each batch in this order: first the largest timestamp, then the decision about an index entry, then the batch's bytes are counted.
 
 # %%
 from minikafka.log.index.time_index import TimestampOffset
@@ -67,7 +70,7 @@ from minikafka.log.index.time_index import TimestampOffset
 appends.check(append)
 
 # %% [markdown]
-# Rung 5 stops at the first segment that must stay, whatever comes behind it.
+# Rung 5 stops at the first segment that must stay. It does not look at later ones.
 
 # %%
 deletes.check(deletable_segments)

@@ -53,12 +53,13 @@ _ALL = ("size", "time", "indexes", "offsets")
 rolls = Rung(
     "Rung 1, when a segment is full",
     LogSegment.should_roll,
-    why="Base offsets are file names. One roll too early or too late, and every file after it has another name.",
+    why="Base offsets are file names. After one roll too early or too late, every later file has another name.",
     invariants=(
-        "It only answers: True when the append that `roll_params` describes needs a new segment.",
-        "No segment grows beyond segment.bytes, and one may be exactly full.",
-        "Age counts for a segment that holds something, and being exactly as old as the limit is not yet too old.",
-        "Both indexes must have room for another entry, and the append's last offset must fit 32 bits.",
+        "It changes nothing. It returns True if the append that `roll_params` describes needs a new segment.",
+        "With this append a segment may become exactly segment.bytes large, but not larger.",
+        "Age counts only if the segment is not empty. A segment that is exactly as old as the limit is not too old.",
+        "Both indexes must have room for another entry. The append's last offset, relative to the base offset, must "
+        "fit a signed 32-bit number.",
     ),
     chosen=(
         "config internal.segment.bytes=353\nappend_as_leader [3x10]\nappend_as_leader [5x10]\nappend_as_leader [2x10]\n"
@@ -77,23 +78,23 @@ rolls = Rung(
     beliefs=(
         Belief(
             _rolls_for(*_ALL, full=lambda size, limit, incoming: size >= limit - incoming),
-            "You roll when the append would fill the segment exactly. Kafka asks `size > segment.bytes - incoming`.",
+            "You roll if the append would fill the segment exactly. Kafka's rule is `size > segment.bytes - incoming`.",
         ),
         Belief(
             _rolls_for(*_ALL, full=lambda size, limit, incoming: size > limit),
-            "You let the append in and roll afterwards. Kafka asks first, with the append's own bytes.",
+            "You roll only after the append. Kafka decides before, and includes the append's own bytes.",
         ),
-        Belief(_rolls_for("size"), "You roll for size alone. There are five reasons; the index's room is one."),
+        Belief(_rolls_for("size"), "You roll for size only. There are five reasons; a full index is one of them."),
         Belief(
             _rolls_for("size", "indexes", "offsets"), "You forget the time: segment.ms ends a segment that is too old."
         ),
         Belief(
             _rolls_for("size", "time", "offsets"),
-            "You forget the indexes: where one of them has no room for another entry, a new segment begins.",
+            "You forget the indexes: if one of them has no room for another entry, a new segment begins.",
         ),
         Belief(
             _rolls_for("size", "time", "indexes"),
-            "You forget the offset: what an index says of it is 32 bits from the base offset on.",
+            "You forget the offset: an index stores it relative to the base offset, as a signed 32-bit number.",
         ),
         Belief(
             _rolls_for(*_ALL, late=lambda ms, limit: ms >= limit),
@@ -106,7 +107,8 @@ rolls = Rung(
         "Age: `self.time_waited_for_roll(roll_params.now, roll_params.max_timestamp_in_messages)` gives the ms waited; "
         "compare with `roll_params.max_segment_ms - self.roll_jitter_ms`, and only if `self.size > 0`.",
         "Indexes: `self.offset_index.is_full` and `self.time_index.is_full`. Offset: "
-        "`self.offset_index.can_append_offset(roll_params.max_offset_in_messages)` is False where it is too far.",
+        "`self.offset_index.can_append_offset(roll_params.max_offset_in_messages)` is False if it is too far from "
+        "the base.",
     ),
 )
 
@@ -153,12 +155,12 @@ def _lookup_relative(self, target_offset):
 looks_up = Rung(
     "Rung 2, the search in an index",
     OffsetIndex.lookup,
-    why="Every read begins here. A search that is off by one entry reads too much, or misses the record.",
+    why="Every read begins with this search. If it is wrong by one entry, the read is too long or misses the record.",
     invariants=(
-        "It only looks.",
-        "Its answer is the entry with the largest offset that is not above the target.",
-        "Where there is none, the answer is the base offset at byte 0.",
-        "It asks for no entry that is not there: in `entry(n)`, n is in 0 … entries - 1. A new index has none.",
+        "It changes nothing.",
+        "It returns the entry with the largest offset that is at or below the target.",
+        "If there is no such entry, it returns the base offset at byte 0.",
+        "It calls `entry(n)` only with n in 0 … entries - 1, both inclusive. A new index has no entries.",
     ),
     chosen=(
         "config index.interval.bytes=0\n" + "append_as_leader [2x10]\n" * 6 + _reads(5, 6, 0, 11),
@@ -171,29 +173,34 @@ looks_up = Rung(
     changes_nothing=True,
     solution=lookup,
     beliefs=(
-        Belief(_lookup_exactly, "You look for the offset itself. The index is sparse: most offsets have none."),
+        Belief(
+            _lookup_exactly,
+            "You look for an entry of exactly this offset. The index is sparse: most offsets have no entry.",
+        ),
         Belief(
             _lookup_next,
-            "You take the first entry at or above the target. Its batch may begin behind the record that is wanted.",
+            "You take the first entry at or above the target. Its batch may begin after the record that you look for.",
         ),
         Belief(
             _lookup_strictly_before,
-            "You leave out an entry for the target itself. An entry's key is the last offset of its batch, so the "
-            "record lies in that batch, and not before it.",
+            "You leave out an entry of exactly the target. An entry holds the last offset of its batch. So the "
+            "record is in that batch, and not before it.",
         ),
         Belief(
             _lookup_from_zero,
-            "Without an entry you answer offset 0. The answer is the segment's base offset, at byte 0.",
+            "If no entry fits, you return offset 0. The answer is the segment's base offset, at byte 0.",
         ),
         Belief(
             _lookup_relative,
-            "You compare relative offsets with an absolute target. `entry(n).offset` is absolute already.",
+            "You compare relative offsets with an absolute target. `entry(n).offset` is already absolute.",
         ),
     ),
     hints=(
-        "`self.entries` says how many; `self.entry(n)` is an OffsetPosition(offset, position), the offset absolute.",
-        "Halve: keep `low` and `high` so that all entries below `low` are ≤ the target, all from `high` on above it.",
-        "At the end the answer is `self.entry(low - 1)`, or `OffsetPosition(self.base_offset, 0)` when low is 0.",
+        "`self.entries` is the number of entries. `self.entry(n)` is an OffsetPosition(offset, position) with an "
+        "absolute offset.",
+        "Use a binary search: keep `low` and `high` so that all entries below `low` are ≤ the target, and all from "
+        "`high` on are above it.",
+        "At the end the answer is `self.entry(low - 1)`, or `OffsetPosition(self.base_offset, 0)` if low is 0.",
     ),
 )
 
@@ -243,13 +250,14 @@ def _translate_without_a_start(self, offset, starting_file_position=0):
 translates = Rung(
     "Rung 3, from an offset to a byte",
     LogSegment.translate_offset,
-    why="The index leads near the record; the rest of the way goes from batch to batch.",
+    why="The index only gives a byte near the record. From there the search goes from batch to batch.",
     invariants=(
-        "It only looks.",
-        "Its answer is the place of the first batch whose last offset is at or above the target, None behind the last.",
-        "The search begins at the byte that the index names, or at `starting_file_position` if that lies further on. "
-        "(Kafka's log gives 0; your function is asked with others, too.)",
-        "The answer's offset is the batch's own base offset, which may lie below or above the target.",
+        "It changes nothing.",
+        "It returns the place of the first batch whose last offset is at or above the target, or None if there is "
+        "none.",
+        "The search begins at the byte that the index gives, or at `starting_file_position` if that is larger. "
+        "(Kafka's log always gives 0; your function is tested with other values, too.)",
+        "The offset in the answer is the batch's base offset. It may be below or above the target.",
     ),
     chosen=(
         "config index.interval.bytes=150\n"
@@ -266,26 +274,29 @@ translates = Rung(
     beliefs=(
         Belief(
             _translate_from_base,
-            "You look for a base offset at or above the target, and pass over the batch that the record lies within.",
+            "You look for a base offset at or above the target. So you skip the batch that contains the record.",
         ),
-        Belief(_translate_beyond, "You pass over a batch that ends with the target. Its last record is the one."),
+        Belief(
+            _translate_beyond,
+            "You skip a batch whose last offset is the target. Its last record is the one you look for.",
+        ),
         Belief(
             _translate_to_the_asked,
-            "You answer with the offset that was asked for. The answer names the batch, by its own base offset.",
+            "You return the offset that was asked for. The answer has the base offset of the batch.",
         ),
         Belief(
             _translate_by_the_index,
-            "You take the batch that the index names. It lies at or before the record; go on from there.",
+            "You take the batch at the byte that the index gives. It may end before the record: go on from there.",
         ),
         Belief(
             _translate_without_a_start,
-            "You forget `starting_file_position`. Whoever gives one has no use for what lies before it.",
+            "You ignore `starting_file_position`. The search must not begin before that byte.",
         ),
     ),
     hints=(
         "First `self.offset_index.lookup(offset).position`, then walk: `self.log.batches_from(position)`.",
-        "A batch has `base_offset`, `last_offset`, `position` and `size_in_bytes`. Stop at the first that ends at or "
-        "behind the target.",
+        "A batch has `base_offset`, `last_offset`, `position` and `size_in_bytes`. Stop at the first batch whose "
+        "last offset is at or above the target.",
         "The answer is `LogOffsetPosition(batch.base_offset, batch.position, batch.size_in_bytes)`.",
     ),
 )
@@ -349,17 +360,18 @@ def _appends(
 appends = Rung(
     "Rung 4, an append and its index entries",
     LogSegment.append,
-    why="All that a segment ever holds comes in here; both indexes are made here, entry by entry.",
+    why="Everything in a segment was written by this method, and so was every entry of its offset and time index.",
     invariants=(
-        "The last offset must fit 32 bits before a byte is written (`self._ensure_offset_in_range`).",
-        "An entry is due for a batch when more than `index_interval_bytes` came since the last entry, "
-        "the batch itself not counted (`self._bytes_since_last_index_entry`).",
-        "The offset index gets the batch's last offset, and the byte at which the batch begins.",
-        "The time index gets the largest timestamp so far and the last offset of the batch that brought it "
-        "(set as `self._max_timestamp_and_offset_so_far`, a `TimestampOffset`), this batch included.",
-        "What is set there is read by `self.max_timestamp_so_far` and `self.read_max_timestamp_and_offset_so_far()`: "
-        "in a segment just opened nothing is set, and they ask the time index.",
-        "Nothing to append: nothing is done.",
+        "Before it writes a byte it calls `self._ensure_offset_in_range(largest_offset)`, which raises if the offset "
+        "does not fit 32 bits.",
+        "A batch gets an entry if more than `index_interval_bytes` bytes were written since the last entry, without "
+        "the batch itself. `self._bytes_since_last_index_entry` counts these bytes.",
+        "The entry in the offset index has the batch's last offset, and the byte at which the batch begins.",
+        "The entry in the time index has the largest timestamp so far, this batch included, and the last offset of "
+        "the batch that brought it. Store both in `self._max_timestamp_and_offset_so_far`, as a `TimestampOffset`.",
+        "Read them with `self.max_timestamp_so_far` and `self.read_max_timestamp_and_offset_so_far()`. In a segment "
+        "that was just opened nothing is stored yet; then these two read the time index.",
+        "If `records` has no bytes, it does nothing.",
     ),
     chosen=(
         "config index.interval.bytes=100\n"
@@ -376,33 +388,35 @@ appends = Rung(
     beliefs=(
         Belief(
             _appends(due=lambda waiting, interval: waiting >= interval),
-            "An entry is due when *more* than index.interval.bytes came since the last one; exactly as many are not "
-            "enough.",
+            "You write an entry after exactly index.interval.bytes bytes. There must be *more* bytes since the last "
+            "entry.",
         ),
         Belief(
             _appends(counts_first=True),
-            "You count a batch before you ask whether it is due. So the first batch of a segment may get an entry, "
-            "which says nothing: an empty index means byte 0.",
+            "You count a batch before you decide about its entry. So the first batch of a segment may get an entry. "
+            "That entry is useless: without any entry a search begins at byte 0 anyway.",
         ),
         Belief(
             _appends(key=lambda batch, first: batch.base_offset),
-            "Your entries have the batch's base offset as their key. Kafka's have its last offset.",
+            "Your entries have the batch's base offset. Kafka's entries have its last offset.",
         ),
         Belief(
             _appends(place=lambda before, batch: before + batch.size_in_bytes),
-            "Your entries name the byte behind the batch. A search goes on from there, and misses it.",
+            "Your entries have the byte after the batch. A search that starts there misses the batch.",
         ),
         Belief(
             _appends(of_the_append=True),
-            "Your key is the last offset of all batches appended together, as it was up to Kafka 3.9.0, and in 4.0.0.",
+            "Your entries have the last offset of all batches appended together, as in Kafka up to 3.9.0, and in "
+            "4.0.0.",
         ),
-        Belief(_appends(minds_times=False), "You forget the time index, and the largest timestamp that it needs."),
+        Belief(_appends(minds_times=False), "You forget the time index, and the largest timestamp for its entries."),
     ),
     hints=(
-        "The order: check the offset, note `self.size`, `self.log.append(records)`, then batch by batch.",
-        "For each batch: first the largest timestamp, then *is an entry due?*, then count its bytes.",
+        "The order: check the offset, remember `self.size`, call `self.log.append(records)`, then go from batch to "
+        "batch.",
+        "For each batch: first the largest timestamp, then the decision about an entry, then count its bytes.",
         "`self.offset_index.append(batch.last_offset, position)` and "
-        "`self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())`, then the count is 0 again.",
+        "`self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())`. Then set the count to 0.",
     ),
 )
 
@@ -451,13 +465,14 @@ def _deletes(
 deletes = Rung(
     "Rung 5, what retention may delete",
     Log.deletable_segments,
-    why="What this method returns is gone. It is asked once for each rule of retention.",
+    why="Kafka deletes every segment that this method returns. It is called once for each rule of retention.",
     invariants=(
-        "It only looks: `should_delete(segment, next_segment)` is the rule, `next_segment` None for the last one.",
-        "It asks from the oldest segment on, and what it returns begins with the oldest: no holes.",
-        "Nothing goes unless all of it lies below the high watermark.",
-        "A last segment without a byte stays. The rule is asked about it all the same: one by time opens the time "
-        "index, which makes its file.",
+        "It changes nothing. `should_delete(segment, next_segment)` is the rule; for the last segment `next_segment` "
+        "is None.",
+        "It calls the rule from the oldest segment on. The returned segments are the oldest ones, without a gap.",
+        "A segment is returned only if all its offsets are below the high watermark.",
+        "An empty last segment stays, but the rule is called for it, too: the rule by time opens the time index, and "
+        "this creates the index file.",
     ),
     chosen=(
         "config internal.segment.bytes=250 retention.bytes=0\n"
@@ -474,30 +489,34 @@ deletes = Rung(
     beliefs=(
         Belief(
             _deletes(minds_the_mark=False),
-            "You delete what is not replicated yet. A segment may go when all of it lies below the high watermark.",
+            "You delete records that are not replicated yet. All offsets of a segment must be below the high "
+            "watermark.",
         ),
         Belief(
             _deletes(stops=False),
-            "You pass over a segment that stays, and take younger ones: that leaves a hole in the log.",
+            "You skip a segment that stays and delete younger ones. That leaves a hole in the log.",
         ),
         Belief(
             _deletes(keeps_the_active=True),
-            "You always keep the last segment. Kafka lets it go too, and begins a new one first.",
+            "You always keep the last segment. Kafka deletes it, too, after it has begun a new one.",
         ),
         Belief(
             _deletes(keeps_the_empty=False),
-            "You let a last segment without a byte go. Nothing is gained, and the log would make a new one each time.",
+            "You delete an empty last segment. That gains nothing, and Kafka would create a new one each time.",
         ),
         Belief(
             _deletes(asks_about_the_empty=False),
-            "You do not ask the rule about a last segment without a byte. Kafka asks first: the rule by time opens the "
-            "time index, and so its file is made.",
+            "You do not call the rule for an empty last segment. Kafka calls it first: the rule by time opens the "
+            "time index, and this creates the index file.",
         ),
     ),
     hints=(
-        "Walk over `self.log_segments` with the next one beside each; the last one's next is None.",
-        "A segment ends where the next begins, the last at `self.log_end_offset`; compare with `self.high_watermark`.",
-        "Stop at the first that stays: above the mark, or the rule says no, or last and empty, asked in this order.",
+        "Go through `self.log_segments` in pairs: each segment and the next one. For the last segment the next one "
+        "is None.",
+        "A segment ends where the next one begins; the last one ends at `self.log_end_offset`. Compare this end with "
+        "`self.high_watermark`.",
+        "Stop at the first segment that stays. Check in this order: its end is above the high watermark; the rule "
+        "says no; it is the last one and empty.",
     ),
 )
 

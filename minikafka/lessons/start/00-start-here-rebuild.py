@@ -5,9 +5,12 @@
 #
 # **Time:** half an hour for the page on windows and the functions. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
 #
-# A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
-# reveals a little more; `solution()` shows one way. This notebook has a kernel of its own, which knows nothing of what ran in the lesson: begin
-# with the first cell. It takes a few seconds, because it wakes Spark, which judges what you write.
+# A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
+# it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `file_names.hint()` gives one hint; each
+# further call gives a plainer one. `file_names.solution()` shows one way.
+#
+# This notebook has its own kernel, so nothing from the lesson is defined here. Begin with the first cell. It takes a few seconds, because it starts
+# Spark, which judges what you write.
 
 # %%
 from minikafka.lab import ___, answer, copied_log, wake_witnesses
@@ -17,8 +20,9 @@ wake_witnesses()
 # %% [markdown]
 # ## SQL windows, if you need them
 #
-# Each lesson has exercises that are answered by a query in Spark, and most of these queries have a **window**: a row that knows about other rows. If `sum(…) OVER (…)` is an
-# old friend, go on to the exercises. Our table has a row for each batch in the first two segments of `orders-0`.
+# Each lesson has exercises that you answer with a query in Spark. Most of these queries use a **window**: for each row, SQL computes a value from
+# other rows, too. If you know `sum(…) OVER (…)` well, go on to the exercises. The table below has one row for each batch in the first two segments of
+# `orders-0`: the base offset of its segment, its own base offset, and its size in bytes.
 
 # %%
 from minikafka.lab.exercises.witnessed import frame
@@ -30,7 +34,8 @@ frame(rows, "segment BIGINT, base BIGINT, size BIGINT").createOrReplaceTempView(
 answer(sql("SELECT * FROM batches ORDER BY base"))
 
 # %% [markdown]
-# `GROUP BY` makes one row of many. A window keeps every row, and lets it see others: `OVER (PARTITION BY segment)` those with the same segment, `OVER ()` all of them.
+# `GROUP BY` makes one row of many. A window keeps every row, and computes with several rows for each of them. `OVER (PARTITION BY segment)` takes all
+# rows of the same segment; `OVER ()` takes all rows.
 
 # %%
 answer(sql("""
@@ -39,8 +44,9 @@ answer(sql("""
 """))
 
 # %% [markdown]
-# With `ORDER BY` inside, a row sees the rows up to its own: sums grow, `max` is *the largest so far*, `row_number` counts. (`ORDER BY` at the end of the query only
-# sorts what is shown.) `lag(…)` is the value one row before, null where there is none.
+# With `ORDER BY` inside the window, each row sees the rows up to and including itself. A `sum` then grows from row to row, `max` is *the largest so
+# far*, and `row_number` counts. `lag(…)` is the value of the row before, and null in the first row. (`ORDER BY` at the end of the query only sorts
+# the output.)
 
 # %%
 answer(sql("""
@@ -49,8 +55,9 @@ answer(sql("""
 """))
 
 # %% [markdown]
-# Which rows a row sees is the window's **frame**. You may set it: `ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING` ends before the row itself. Without a frame, rows that
-# the `ORDER BY` does not tell apart see each other, too. Below, two windows go by the size in tens of bytes; only one of them counts row by row.
+# The rows that a row sees are its **frame**. You can set it: `ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING` ends before the row itself. If you
+# set no frame, rows with equal `ORDER BY` values see each other, too. Both windows below are ordered by the size in tens of bytes. Only the second
+# one counts row by row.
 
 # %%
 answer(sql("""
@@ -60,8 +67,8 @@ answer(sql("""
 """))
 
 # %% [markdown]
-# And the pattern that many of Kafka's walks need: go on from the start, stop at the first *no*. `bool_and` over all rows so far stays true up to there. These are the batches
-# before the first one of 185 bytes or more:
+# The last pattern: many of Kafka's loops go from the start and stop at the first *no*. In SQL, `bool_and` over all rows so far stays true up to that
+# row. This query gives the batches before the first one of 185 bytes or more:
 
 # %%
 answer(sql("""
@@ -70,7 +77,7 @@ answer(sql("""
 """))
 
 # %% [markdown]
-# A window cannot stand in a `WHERE`, which chooses rows before windows look at them. Hence the query inside the query.
+# A `WHERE` cannot contain a window, because SQL applies `WHERE` first. So the window is in an inner query, and the `WHERE` is in the outer one.
 #
 # ## Two functions
 
@@ -78,24 +85,33 @@ answer(sql("""
 from minikafka.lessons.start.exercises import file_names, first_bytes
 
 # %% [markdown]
-# **Exercise 1, the file of an offset.** *Why: somebody names an offset, and you have a directory.*
+# **Exercise 1, the file of an offset.** *Why: you know an offset, and you need the file that holds it.* Kafka's method is `LogSegments.floorSegment`.
 
 # %%
 def file_of(names, offset):
-    """names: of all .log files, sorted; offset: one that is in the log. Returns the name of the file in which it lies."""
+    """names: list of the names of all .log files of a partition, sorted. offset: an int; the log holds it.
+    Returns the name of the file that holds this offset.
+
+    Example: for the names of the segments 0, 20 and 35, file_of(names, 21) is "00000000000000000020.log".
+    """
     return ___
 
 
 file_names.check(file_of)
 
 # %% [markdown]
-# **Exercise 2, where a batch begins, in Spark.** *Why: an index, a broker that reads and a tool that cuts a damaged file all speak of bytes.*
-# `batches` is a DataFrame; `batches.sparkSession.sql("SELECT … FROM {batches}", batches=batches)` queries it.
+# **Exercise 2, where a batch begins, in Spark.** *Why: offset indexes, reads and repairs of a damaged file all work with byte positions.* Kafka's
+# `LogSegment.translateOffset` finds the same byte by going from batch to batch. `batches` is a DataFrame; `batches.sparkSession.sql("SELECT … FROM
+# {batches}", batches=batches)` queries it.
 
 # %%
 def positions(batches):
-    """batches: DataFrame of segment, base, size in bytes. Returns a DataFrame: base, and the byte of the segment's file at which the
-    batch begins; sorted by base."""
+    """batches: DataFrame of segment (base offset of the segment), base (base offset of the batch), size (bytes).
+    Returns a DataFrame of two columns, sorted by base: base, and the byte of the segment's file at which
+    the batch begins. The first byte of each file is byte 0.
+
+    Example: the rows (0, 0, 100), (0, 3, 80), (5, 5, 90) give (0, 0), (3, 100), (5, 0).
+    """
     return ___
 
 

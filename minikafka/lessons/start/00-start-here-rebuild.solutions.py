@@ -7,13 +7,14 @@
 from minikafka.lessons.start.exercises import file_names, first_bytes
 
 # %% [markdown]
-# **Exercise 1, the file of an offset.** Kafka asks its map of segments the same question, and calls it `floorSegment`.
+# **Exercise 1, the file of an offset.** Kafka's `LogSegments.floorSegment` answers the same question.
 
 # %%
 file_names.check(file_of)
 
 # %% [markdown]
-# **Exercise 2, where a batch begins.** The sum so far has the batch itself in it; less its own size, it is the byte at which the batch begins. Each file begins at byte 0, hence `PARTITION BY`.
+# **Exercise 2, where a batch begins.** The running sum includes the batch itself. Subtract the batch's own size: the result is the byte at which the
+# batch begins. `PARTITION BY` is needed because each file begins at byte 0.
 
 # %%
 first_bytes.check(positions)

@@ -62,14 +62,14 @@ _STOPPED = (
 stops = Rung(
     "Rung 1, a clean stop",
     LogManager.shutdown,
-    why="All that the next start believes without reading it is written here. No disk fails in this rung.",
+    why="This method writes all that the next start trusts without a check. In this rung no disk fails.",
     invariants=(
-        "Nothing compacts any more when the logs are closed.",
-        "In each live log directory: every log is flushed to its end and closed; then the two checkpoints; then the "
-        "marker, with `broker_epoch`.",
-        "The marker is written last: where it stands, all the rest is true.",
-        "The locks are released, whatever happened. Before that, logs that are stray or wait to be deleted are let "
-        "go of: that step is minikafka's, Kafka leaves them alone.",
+        "The cleaner stops before the logs are closed.",
+        "In each live log directory, in this order: every log is flushed to its end and closed; both checkpoints are "
+        "written; the marker of a clean stop is written, with `broker_epoch`.",
+        "The marker is written last: it tells the next start that everything else is correct.",
+        "The locks are released at the end, even after an exception. Before that, call `close_handlers()` of the "
+        "logs that are stray or wait to be deleted. (This step is minikafka's; Kafka does not do it.)",
     ),
     chosen=(_STOPPED,),
     profiles=tuple(
@@ -81,35 +81,41 @@ stops = Rung(
     beliefs=(
         Belief(
             _stops(flushes=False),
-            "You note recovery points of logs that are not flushed. Flush first: then each is its log's end.",
+            "You write recovery points without flushing the logs. Flush first: then each recovery point is the log "
+            "end.",
         ),
         Belief(
             _stops(notes=_recovery_points_alone),
-            "You forget the log starts. What was deleted since they were last written is back after the start.",
+            "You do not write the log start offsets. Records that were deleted since the last write can be read "
+            "again after the next start.",
         ),
         Belief(
             _stops(notes=lambda self, log_dir: None),
-            "You write no checkpoints. They keep what the task wrote last, up to a minute ago.",
+            "You write no checkpoints. They have the values of the task's last run, up to a minute ago.",
         ),
-        Belief(_stops(epoch=None), "You write no marker. The next start takes this stop for a crash, and recovers."),
+        Belief(
+            _stops(epoch=None),
+            "You write no marker. The next start treats this stop as a crash, and recovers the logs.",
+        ),
         Belief(
             _stops(epoch=lambda given: -1),
-            "Your marker has no broker epoch. By it a broker proves to the controller that nobody ran in between.",
+            "Your marker has no broker epoch. With it the broker proves to the controller that no other run came in "
+            "between.",
         ),
         Belief(
             _stops(closes=False),
-            "You do not close the logs. Their indexes keep the size to which they were allocated, and no snapshot of "
-            "producers is taken.",
+            "You do not close the logs. Their index files keep the size that was reserved for them, and no snapshot "
+            "of producers is taken.",
         ),
     ),
     hints=(
-        "`self.cleaner.shutdown()` (it may be None), then for each of `self.live_log_dirs` the logs: "
-        "`self._logs_in_dir(log_dir).values()`.",
-        "Each: `log.flush(force_flush_active_segment=True)` and `log.close()`.",
+        "First `self.cleaner.shutdown()` (the cleaner may be None). Then go through `self.live_log_dirs`; the logs "
+        "of one are `self._logs_in_dir(log_dir).values()`.",
+        "For each log: `log.flush(force_flush_active_segment=True)` and `log.close()`.",
         "`self._checkpoint_dir(log_dir)` writes both checkpoints, and "
         "`write_clean_shutdown_file(log_dir, broker_epoch)` the marker.",
-        "In a `finally`: `close_handlers()` of `self.stray_logs.values()` and of all in `self.logs_to_be_deleted`, and "
-        "`self.log_dirs.destroy_locks()`.",
+        "In a `finally`: call `close_handlers()` of each log in `self.stray_logs.values()` and in "
+        "`self.logs_to_be_deleted`, then `self.log_dirs.destroy_locks()`.",
     ),
 )
 

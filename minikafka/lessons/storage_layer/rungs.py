@@ -50,12 +50,13 @@ _CUT_INSIDE = (
 starts = Rung(
     "Rung 1, which log starts are noted",
     log_dir_checkpoints.log_starts_to_checkpoint,
-    why="A start that is noted nowhere is forgotten by a crash: records that were deleted are back.",
+    why="A log start that is written nowhere is lost in a crash. Then deleted records can be read again.",
     invariants=(
-        "It only asks: its answer is a dict, partition → log start.",
-        "A log that starts inside its first segment is in it: no file name tells where.",
-        "A log that starts where its first segment begins is not in it.",
-        "It goes by the log's present segments. After old ones are deleted a log may drop out again.",
+        "It changes nothing. It returns a dict, partition → log start offset.",
+        "A log whose log start is above the base offset of its first segment is in the dict, because no file name "
+        "has its log start.",
+        "A log whose log start equals that base offset is not in the dict.",
+        "It uses the segments that the log has now. So after segments were deleted, a log may drop out of the dict.",
     ),
     chosen=(_CUT_INSIDE,),
     profiles=_drawn({"delete_records": 25}, {"delete_records": 25}, {"delete_records": 20, "kill": 8}),
@@ -66,26 +67,30 @@ starts = Rung(
     beliefs=(
         Belief(
             _noted(lambda log: True),
-            "You note every log. Kafka's file has only those whose start the name of a segment does not tell.",
+            "You return every log. Kafka's file has only logs whose log start is not the base offset of their first "
+            "segment.",
         ),
         Belief(
             _noted(lambda log: log.log_start_offset > 0),
-            "You note every log that does not start at 0. After retention a log starts where its first segment does: "
-            "the file's name tells that.",
+            "You return every log whose log start is not 0. After retention the log start is the base offset of the "
+            "first segment, and the name of that file already has it.",
         ),
         Belief(
             _noted(lambda log: log.log_start_offset > log.active_segment.base_offset),
-            "You compare with the active segment. A log may start inside an older one.",
+            "You compare with the active segment. The log start may be inside an older segment: compare with the "
+            "first one.",
         ),
         Belief(
-            _the_first_bases, "You note where the first segment begins. That is known; where the log starts is not."
+            _the_first_bases,
+            "You return the base offset of the first segment. That is known from its file name; return the log "
+            "start offset.",
         ),
     ),
     hints=(
-        "`logs` is a dict; go through `logs.items()`.",
-        "`log.log_start_offset` is where the log starts; `log.log_segments[0].base_offset` is where its first segment "
-        "begins.",
-        "Keep those where the first is greater than the second.",
+        "`logs` is a dict: go through `logs.items()`.",
+        "`log.log_start_offset` is the log start. `log.log_segments[0].base_offset` is the base offset of the first "
+        "segment.",
+        "Keep the logs for which the first is greater than the second.",
     ),
 )
 
@@ -120,11 +125,11 @@ _DUE = (
 flushes = Rung(
     "Rung 2, which logs are flushed",
     LogManager._flush_dirty_logs,
-    why="What is not flushed is lost with the machine's power, if no other replica has it.",
+    why="If the power fails, records that are not flushed are lost, unless another replica has them.",
     invariants=(
-        "It is called each time the flusher's period is over.",
-        "A log is flushed when its last flush is `flush.ms` ago or more, by the log's own settings.",
-        "All others are left alone, whatever is not flushed of them.",
+        "A task calls it again and again, once in each period.",
+        "It flushes a log if its last flush was `flush.ms` ago or longer. `flush.ms` is the log's own setting.",
+        "It does not flush the others, even if they have records that are not flushed.",
         "It returns nothing.",
     ),
     chosen=(_DUE,),
@@ -135,24 +140,24 @@ flushes = Rung(
     beliefs=(
         Belief(
             _flushes(is_due=lambda self, log, since_ms: since_ms > log.config.flush_ms),
-            "You pass over a log whose last flush is exactly `flush.ms` ago. It is due.",
+            "You skip a log whose last flush was exactly `flush.ms` ago. It must be flushed.",
         ),
         Belief(
             _flushes(is_due=lambda self, log, since_ms: True),
-            "You flush every log each time. Each has a `flush.ms` of its own, by default without an end.",
+            "You flush every log each time. Each log has its own `flush.ms`; the default means never.",
         ),
         Belief(
             _flushes(
                 is_due=lambda self, log, since_ms: since_ms >= self.configs.current_default_config.flush_ms,
             ),
-            "You go by the broker's `flush.ms`. A topic may have set its own: ask the log's settings.",
+            "You use the broker's `flush.ms`. A topic may set its own: use the log's setting.",
         ),
         Belief(
             _flushes(
                 is_due=lambda self, log, since_ms: since_ms >= log.config.flush_ms,
                 ends_with_the_first=True,
             ),
-            "You stop after the first log that is due. The others wait for another period.",
+            "You stop after the first log that is flushed. Then the others wait for another period.",
         ),
     ),
     hints=(
@@ -210,11 +215,13 @@ _OLD = (
 retains = Rung(
     "Rung 3, a run of the retention task",
     LogManager._cleanup_logs,
-    why="Disk space comes back here, for all logs but those that the cleaner keeps small.",
+    why="This task frees disk space for all logs that are not compacted.",
     invariants=(
-        "Each log that is not compacted deletes its own old segments, and so does its future log, if there is one.",
-        "A compacted log is passed over, also one with `compact,delete`.",
-        "While it works the cleaner stays away from those logs, and afterwards it may come again, whatever happened.",
+        "For each log that is not compacted, it calls `delete_old_segments()`, and also for its future log, if there "
+        "is one.",
+        "It skips compacted logs, also those with `compact,delete`.",
+        "During its run the cleaner must stay away from these logs. Afterwards the cleaner may use them again, even "
+        "after an exception.",
         "It returns nothing.",
     ),
     chosen=(_OLD,),
@@ -227,24 +234,24 @@ retains = Rung(
     beliefs=(
         Belief(
             _deletes_from_all,
-            "You ask every log. Compacted ones are the cleaner's: its threads also delete the old segments of those "
-            "with `compact,delete`.",
+            "You call every log. The cleaner handles compacted logs: its threads also delete the old segments of "
+            "those with `compact,delete`.",
         ),
         Belief(
             _retains(resumes=False),
-            "You never let the cleaner come again. What is paused is passed over by the next run as well.",
+            "You never call `resume_cleaning`. Logs that stay paused are skipped by the next run, too.",
         ),
         Belief(_retains(ends_with_the_first=True), "You stop after the first log that had something to delete."),
         Belief(
             _retains(which=lambda log: log.config.retention_size < 0),
-            "You pass over logs with a limit of size. `delete_old_segments` knows all three rules: start, age, size.",
+            "You skip logs with a limit of size. `delete_old_segments` applies all three rules: log start, age, size.",
         ),
     ),
     hints=(
-        "`self.cleaner.pause_cleaning_for_non_compacted_partitions()` gives the logs, by their partitions, and keeps "
-        "the cleaner away from them.",
-        "`log.delete_old_segments()` does the rest; `self.get_log(partition, is_future=True)` is the future log, or "
-        "None.",
+        "`self.cleaner.pause_cleaning_for_non_compacted_partitions()` returns the logs, as a dict by partition, and "
+        "keeps the cleaner away from them.",
+        "`log.delete_old_segments()` deletes the segments. `self.get_log(partition, is_future=True)` is the future "
+        "log, or None.",
         "At the end `self.cleaner.resume_cleaning(logs)`, in a `finally`.",
     ),
 )
@@ -304,13 +311,15 @@ _DELETED = (
 takes_away = Rung(
     "Rung 4, a log is deleted",
     LogManager.async_delete,
-    why="It must be gone at once for whoever asks, and stay readable for whoever is still reading.",
+    why="A deleted log must not be found any more, but a reader that already has it must still be able to read.",
     invariants=(
-        "Afterwards nobody finds the log under its partition. It is returned, or None where there was none.",
-        "The cleaner stops what it does with it, and forgets it.",
-        "The new name of its directory says what becomes of it: `-delete`, or `-stray` for a log that is put aside.",
-        "A log that is to be deleted waits in the queue, and its files stay until its time has come.",
-        "With `checkpoint`, the checkpoints of its log directory are written without it.",
+        "Afterwards the log is not found under its partition any more. The method returns the log, or None if there "
+        "was none.",
+        "The cleaner aborts its work on this log, and its checkpoint has no line for the log any more.",
+        "The directory gets a new name: it ends in `-delete`, or in `-stray` if `is_stray`. A stray log is kept, but "
+        "not used.",
+        "A log with `-delete` is added to the queue `logs_to_be_deleted`. A later task deletes its files.",
+        "If `checkpoint` is True, the checkpoint files of its log directory are written, without this log.",
     ),
     chosen=(_DELETED,),
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
@@ -319,33 +328,32 @@ takes_away = Rung(
     beliefs=(
         Belief(
             _takes_away(at_once=True),
-            "You delete the files at once. A reader of them fails; they wait, the broker's"
-            " `log.segment.delete.delay.ms`.",
+            "You delete the files at once. Then a reader of these files fails. Kafka waits for the broker's "
+            "`log.segment.delete.delay.ms`.",
         ),
         Belief(
             _takes_away(waits=False),
-            "You rename the directory, and nobody deletes it. Add the log to `self.logs_to_be_deleted`.",
+            "You rename the directory, but it is never deleted. Add the log to `self.logs_to_be_deleted`.",
         ),
         Belief(
             _takes_away(notes=False),
-            "You leave the partition in the checkpoints. A new log of that name would get the old one's offsets "
-            "after a crash.",
+            "You do not write the checkpoints. They still have the partition, and after a crash a new log of that "
+            "name would get the old offsets.",
         ),
-        Belief(
-            _takes_away(forgets=False), "Your log is still found. Take it out of the map first: who asks gets None."
-        ),
+        Belief(_takes_away(forgets=False), "Your log is still found. Remove it from the map first."),
         Belief(
             _takes_away(name=log_stray_dir_name),
-            "You name the directory `-stray`. The next start puts such a log aside, and deletes it never.",
+            "You name the directory `-stray`. The next start does not use such a log, but never deletes it.",
         ),
     ),
     hints=(
-        "`self.current_logs.pop(topic_partition, None)` takes the log out (`self.future_logs` with `is_future`).",
+        "`self.current_logs.pop(topic_partition, None)` removes the log (if `is_future`: `self.future_logs`).",
         "The cleaner: `self.cleaner.abort_cleaning(topic_partition)`, and with `checkpoint` "
         "`self.cleaner.update_checkpoints(log.dir.parent, topic_partition)`; neither for a future log.",
         "`log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)`, then "
-        "`self.logs_to_be_deleted.add(log)`; for a stray log `log_stray_dir_name`, and no queue.",
-        "At last `self._checkpoint_dir(log.dir.parent)`, which writes both checkpoints.",
+        "`self.logs_to_be_deleted.add(log)`. For a stray log use `log_stray_dir_name`, and do not add it to the "
+        "queue.",
+        "At the end, with `checkpoint`: `self._checkpoint_dir(log.dir.parent)`, which writes both checkpoints.",
     ),
 )
 

@@ -7,13 +7,14 @@
 from minikafka.lessons.stored_and_safe.exercises import log_start, stored_codecs
 
 # %% [markdown]
-# **Exercise 1, the codec of the stored batch.** Three kinds of topic, and the marker, which none of them touches.
+# **Exercise 1, the codec of the stored batch.** There are three kinds of topic. A marker is stored as it is in each of them.
 
 # %%
 stored_codecs.check(codecs_stored)
 
 # %% [markdown]
-# **Exercise 2, the log start's moments.** Two kinds of event: those that may only raise it, up to HW, and truncations.
+# **Exercise 2, the log start's moments.** There are two kinds of event. Some can only raise the log start, and at most to HW. The others are
+# truncations.
 
 # %%
 log_start.check(new_log_start)
@@ -21,7 +22,7 @@ log_start.check(new_log_start)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1: the topic's word, and where it has none the producer's.
+# Rung 1 takes the topic's codec; if the topic names none, it takes the producer's.
 
 # %%
 from minikafka.lessons.stored_and_safe.rungs import compresses, flushes, validates
@@ -30,7 +31,7 @@ from minikafka.record.codecs.compression import Compression, CompressionType
 compresses.check(target_compression)
 
 # %% [markdown]
-# Rung 2: the magic for everybody, the rest for clients.
+# Rung 2 checks the magic of every batch. The other checks are for clients only.
 
 # %%
 from minikafka.common.errors import InvalidRecordException
@@ -39,7 +40,7 @@ from minikafka.log.append_origin import AppendOrigin
 validates.check(_validate_batch)
 
 # %% [markdown]
-# Rung 3 has two offsets: up to which is flushed, and which is marked.
+# Rung 3 has two offsets: one up to which it flushes, and one that becomes the recovery point.
 
 # %%
 flushes.check(_flush)

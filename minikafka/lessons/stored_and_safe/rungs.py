@@ -84,13 +84,13 @@ compresses = Rung(
     "Rung 1, the codec of the stored batch",
     BrokerCompressionType.target_compression,
     kafka="BrokerCompressionType.targetCompression",
-    why="A batch whose codec stays is stored as it came. Any other is unpacked and built anew, at the leader's "
-    "expense.",
+    why="If the codec does not change, the leader stores the batch as it arrived. Otherwise the leader must "
+    "decompress it and build it again, which costs processor time.",
     invariants=(
-        "It only looks, and answers a `Compression`.",
-        "`log_compression` is the topic's own `Compression`, or None where the topic leaves it to the producer.",
-        "`producer_compression_type` is the `CompressionType` of what came in; `Compression(type)` has its default "
-        "level.",
+        "It changes nothing, and returns a `Compression`.",
+        "`log_compression` is the topic's `Compression`, or None if the topic keeps the producer's codec.",
+        "`producer_compression_type` is the `CompressionType` of the batch as it arrived. `Compression(type)` is "
+        "that codec with its default level.",
     ),
     chosen=_CODECS,
     profiles=(
@@ -102,23 +102,25 @@ compresses = Rung(
     changes_nothing=True,
     solution=target_compression,
     beliefs=(
-        Belief(_always_the_producers, "You forget the topic. A codec that it names counts more than the producer's."),
+        Belief(
+            _always_the_producers, "You ignore the topic. If it names a codec, that one counts, not the producer's."
+        ),
         Belief(
             _never_the_producers,
-            "Without a codec of the topic's you store uncompressed. `producer`, the default, keeps the producer's "
-            "codec.",
+            "If the topic names no codec, you store uncompressed. `producer`, the default, keeps the producer's codec.",
         ),
         Belief(
             _only_what_is_compressed,
-            "You leave uncompressed batches as they are. A topic with a codec of its own compresses them.",
+            "You leave uncompressed batches as they are. A topic with its own codec compresses them.",
         ),
         Belief(
             _leaves_what_is_compressed,
-            "You leave compressed batches as they are. A topic with a codec of its own, or none, wants them so.",
+            "You leave compressed batches as they are. If the topic names a codec, or `uncompressed`, they must be "
+            "changed to that.",
         ),
     ),
     hints=(
-        "Two cases: the topic has something to say, or it has not.",
+        "There are two cases: the topic names a codec, or it does not.",
         "Compare with None: `log_compression is None`.",
     ),
 )
@@ -162,12 +164,14 @@ validates = Rung(
     "Rung 2, the header of a client's batch",
     LogValidator._validate_batch,
     kafka="LogValidator.validateBatch",
-    why="A client may send anything. What a header says must fit together before offsets are built upon it.",
+    why="A client may send anything. The fields of a header must agree with each other before the leader assigns "
+    "offsets.",
     invariants=(
-        "It only looks: `InvalidRecordException`, or nothing.",
-        "Of a coordinator (`self._origin`) no more is asked than the magic of the append's first batch.",
+        "It changes nothing: it raises `InvalidRecordException`, or returns None.",
+        "Every batch must have the same magic as the append's first batch. For a batch that does not come from a "
+        "client (`self._origin`), this is the only rule.",
         "A client's `count` is the number of offsets from `base_offset` to `last_offset`, both inclusive, and above 0.",
-        "A client writes no control batch; with a producer id it writes a `base_sequence` from 0 on.",
+        "A client must not write a control batch. If its batch has a producer id, `base_sequence` must be 0 or more.",
     ),
     chosen=(_HEADERS,),
     profiles=(*_LEADERS, {"producers": 2, "transactions": True, "refused": 0.2}),
@@ -175,19 +179,19 @@ validates = Rung(
     changes_nothing=True,
     solution=_validate_batch,
     beliefs=(
-        Belief(_validates(counts=False), "You do not compare the count with the offsets."),
+        Belief(_validates(counts=False), "You do not compare the number of records with the range of offsets."),
         Belief(
             _validates(markers=False),
-            "You let a client write a marker. Then anybody could commit another's transaction.",
+            "You let a client write a marker. Then any client could commit another client's transaction.",
         ),
-        Belief(_validates(sequences=False), "You let a producer id go without a sequence."),
+        Belief(_validates(sequences=False), "You accept a producer id without a sequence."),
         Belief(
             _validates(everybody=True),
-            "You ask coordinators as strictly as clients. They are the ones who write markers.",
+            "You check a coordinator's batches like a client's. A coordinator does write markers.",
         ),
     ),
     hints=(
-        "First the magic; then return unless `self._origin is AppendOrigin.CLIENT`.",
+        "First check the magic. Then return unless `self._origin is AppendOrigin.CLIENT`.",
         "`batch` has `magic`, `base_offset`, `last_offset`, `count`, `is_control_batch`, `has_producer_id`, "
         "`base_sequence`.",
     ),
@@ -221,16 +225,14 @@ flushes = Rung(
     "Rung 3, what a flush makes safe",
     Log._flush,
     kafka="UnifiedLog.flush",
-    why="After a crash recovery begins at the recovery point. Too high, and damage is never looked for; too low, and "
-    "the "
-    "start takes long.",
+    why="After a crash, recovery begins at the recovery point. If it is too high, damage below it is not found. If "
+    "it is too low, the start takes longer than necessary.",
     invariants=(
-        "Everything below `offset` reaches the device (`self._local_log.flush(offset)`), and then the recovery point "
-        "is "
-        "`offset` (`self._local_log.mark_flushed(offset)`).",
-        "With `including_offset` the segment that begins at `offset` is flushed, too, be it empty: up to `offset + 1`. "
-        "The recovery point is `offset` all the same.",
-        "What lies below `self._local_log.recovery_point` is not flushed again.",
+        "It flushes everything below `offset` to the device (`self._local_log.flush(offset)`). Then it sets the "
+        "recovery point to `offset` (`self._local_log.mark_flushed(offset)`).",
+        "With `including_offset` it also flushes the segment that begins at `offset`, even if that is empty: it "
+        "flushes up to `offset + 1`. The recovery point is still `offset`.",
+        "It does nothing if everything it would flush is below `self._local_log.recovery_point`.",
     ),
     chosen=(_SAFE,),
     profiles=_FLUSHES,
@@ -239,23 +241,24 @@ flushes = Rung(
     beliefs=(
         Belief(
             _flushes(marks=lambda self, offset, up_to: up_to),
-            "Your recovery point passes the log end when the active segment is flushed by force. The offset there is "
-            "not "
-            "written yet.",
+            "Your recovery point passes the log end when the active segment is flushed by force. No record has that "
+            "offset yet.",
         ),
-        Belief(_flushes(marks=lambda self, offset, up_to: None), "You flush, and nobody learns of it."),
+        Belief(_flushes(marks=lambda self, offset, up_to: None), "You flush, but you do not set the recovery point."),
         Belief(
             _flushes(marks=lambda self, offset, up_to: self.log_end_offset),
-            "You mark the log end. After a roll only what lies below the new segment is flushed.",
+            "You set the recovery point to the log end. After a roll only the records below the new segment are "
+            "flushed.",
         ),
         Belief(
             _flushes(marks=lambda self, offset, up_to: offset - 1),
-            "You mark the last flushed offset. The recovery point is exclusive: the first one that may not be safe.",
+            "You set the recovery point to the last flushed offset. The recovery point is exclusive: it is the first "
+            "offset that may not be flushed.",
         ),
     ),
     hints=(
         "First `up_to`: `offset + 1` with `including_offset`, else `offset`.",
-        "Only if `up_to` is above the recovery point: flush up to `up_to`, then mark `offset`.",
+        "Only if `up_to` is above the recovery point: flush up to `up_to`, then call `mark_flushed(offset)`.",
     ),
 )
 

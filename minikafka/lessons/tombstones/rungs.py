@@ -48,14 +48,15 @@ delays = Rung(
     "Rung 1, a log that has waited too long",
     bounds.max_compaction_delay,
     why=(
-        "A log that is hardly dirty is left alone, until the first batch of one of its dirty segments has waited for "
-        "max.compaction.lag.ms."
+        "A log with a low dirty ratio is not cleaned until the first batch of one of its dirty segments has waited "
+        "for max.compaction.lag.ms."
     ),
     invariants=(
-        "It only asks, and never answers less than 0.",
-        "Only segments count that are dirty and are not the active one.",
-        "A segment is as old as its first batch says; a first batch without a timestamp (0 or less) says nothing.",
-        "Up to `max_compaction_lag_ms` no log is late.",
+        "It changes nothing, and never returns less than 0.",
+        "Only dirty segments count, without the active one.",
+        "The age of a segment is the age of its first batch. A segment whose first batch has no timestamp (0 or "
+        "less) does not count.",
+        "A log that has waited up to `max_compaction_lag_ms`, inclusive, is not late: the answer is 0.",
     ),
     chosen=(_LATE,),
     profiles=drawn({}, {}, OPEN, **{"max.compaction.lag.ms": 100, "min.cleanable.dirty.ratio": 0.6}),
@@ -64,25 +65,26 @@ delays = Rung(
     beliefs=(
         Belief(
             _delays(of=lambda log, first_dirty: [s for s in log.log_segments if s.base_offset >= first_dirty]),
-            "You ask the active segment, too. It cannot be cleaned, so its records do not make the log late.",
+            "You include the active segment. It cannot be cleaned, so its records do not count.",
         ),
         Belief(
             _delays(of=lambda log, first_dirty: log.non_active_log_segments_from(0)),
-            "You ask segments that are clean. They have had their turn; what counts begins at `first_dirty_offset`.",
+            "You include segments that are already clean. Only those from `first_dirty_offset` on count.",
         ),
         Belief(
             _delays(limit=lambda log: 0),
-            "You answer how old the oldest record is. The answer is by how much that exceeds `max_compaction_lag_ms`.",
+            "You return the age of the oldest segment. Return by how much it exceeds `max_compaction_lag_ms`.",
         ),
         Belief(
             _delays(chosen=max),
-            "You take the youngest of the dirty segments. The one that has waited longest makes the log late.",
+            "You take the youngest of the dirty segments. The one that has waited longest counts.",
         ),
     ),
     hints=(
         "`log.non_active_log_segments_from(offset)` gives the segments that count.",
-        "Each has `get_first_batch_timestamp()` (ms). Leave out what is not above 0, and take the least.",
-        "The answer is `now - log.config.max_compaction_lag_ms - oldest`, but at least 0; 0 also without any segment.",
+        "Each has `get_first_batch_timestamp()` (ms). Leave out values that are not above 0, and take the least.",
+        "The answer is `now - log.config.max_compaction_lag_ms - oldest`, but at least 0. Without any segment it is "
+        "0, too.",
     ),
 )
 
@@ -156,13 +158,14 @@ _KEYLESS = (
 retains = Rung(
     "Rung 2, which records stay",
     LogCleanerFilter.should_retain_records,
-    why="All of compaction is in this one question.",
+    why="This one decision, *does the record stay?*, is the core of compaction.",
     invariants=(
-        "Its answer is a list of True and False, one for each record of the columns.",
-        "Above the offset that the map covers last, `latest_offset`, every record stays.",
-        "Up to there a record without a key goes, and so does one for whose key the map has a later offset.",
-        "A tombstone that is the newest stays until the delete horizon of its batch; that is `None` before the first "
-        "cleaning that meets it.",
+        "It returns a list with True or False for each record of the columns.",
+        "A record above `latest_offset`, the last offset in the map, stays.",
+        "Of the others, a record without a key is removed, and so is a record for whose key the map has a later "
+        "offset.",
+        "A tombstone that is the newest of its key stays until the delete horizon of its batch, exclusive. The "
+        "horizon is None before the first cleaning of the batch; then the tombstone stays.",
     ),
     chosen=(_DELETIONS, _FULL, _KEYLESS),
     profiles=drawn({}, {}, OPEN, **{"delete.retention.ms": 100}) + drawn({}, **{"log.cleaner.dedupe.buffer.size": 96}),
@@ -170,41 +173,42 @@ retains = Rung(
     beliefs=(
         Belief(
             _retains(covered=lambda offset, latest: True),
-            "You judge records above the map's latest offset. The map ended below them: nobody knows whether they are "
-            "the newest, so all of them stay.",
+            "You decide about records above the map's latest offset. The map was built from records below, so the "
+            "cleaner does not know whether these are the newest: all of them stay.",
         ),
         Belief(
             _retains(newest=lambda offset, found: offset == found),
-            "You keep a record only where the map names it. The map is built from the dirty part: a key that is not in "
-            "there (-1) has no newer record, and stays.",
+            "You keep a record only if the map has exactly its offset. The map is built from the dirty part. A key "
+            "that is not in it (-1) has no newer record, so the record stays.",
         ),
         Belief(
             _retains(stands=lambda horizon, now: False),
-            "You drop every tombstone. The newest record of a key stays even when it is a deletion, until its horizon.",
+            "You remove every tombstone. The newest record of a key stays until its horizon, also if it is a "
+            "tombstone.",
         ),
         Belief(
             _retains(stands=lambda horizon, now: True),
-            "You keep tombstones for ever. From the delete horizon of its batch on, a tombstone goes.",
+            "You keep tombstones for ever. From the delete horizon of its batch on, a tombstone is removed.",
         ),
         Belief(
             _retains(stands=lambda horizon, now: horizon is None or now <= horizon),
-            "You keep a tombstone at its horizon. It stays while `current_time < horizon`, no longer.",
+            "You keep a tombstone at its horizon. It stays only while `current_time < horizon`.",
         ),
         Belief(
             _retains(values_go=True),
-            "You let records with a value go at the horizon. It is for the tombstones in the batch.",
+            "You remove records with a value at the horizon. The horizon is only for the tombstones in the batch.",
         ),
         Belief(
             _retains(without_key=True),
-            "You keep records without a key. Nothing can tell what would replace them: they go.",
+            "You keep records without a key. Compaction works by key, so they are removed.",
         ),
     ),
     hints=(
-        "`self._offset_map.get_columns(columns)` has the newest offset of each record's key, -1 for one that the map "
-        "does not know. `columns` has `count`, `offsets[n]`, `key(n)` and `value(n)`; the last two may be None.",
-        "First ask whether the map covers the record (`self._offset_map.latest_offset`), then for its key, then if "
-        "its offset is at or above the newest.",
-        "A tombstone stays while `batch.delete_horizon_ms` is None or above `self.current_time`.",
+        "`self._offset_map.get_columns(columns)` gives the newest offset of each record's key, -1 for a key that the "
+        "map does not have. `columns` has `count`, `offsets[n]`, `key(n)` and `value(n)`; key and value may be None.",
+        "Check in this order: is the offset above `self._offset_map.latest_offset`? has the record a key? is its "
+        "offset at or above the newest?",
+        "A tombstone stays if `batch.delete_horizon_ms` is None or above `self.current_time`.",
     ),
 )
 
@@ -272,14 +276,18 @@ _TRANSACTIONS = (
 checks = Rung(
     "Rung 3, what becomes of a batch",
     LogCleanerFilter.check_batch_retention,
-    why="An empty batch may have to stay: the next append of its producer is checked against its header.",
+    why="Some batches must stay although all their records are removed: the next append of the same producer is "
+    "checked against the last header.",
     invariants=(
-        "Each control batch is shown to `on_control_batch_read` once, each other batch to `on_batch_read`. The first "
-        "tells whether all data of the marker's transaction are gone, the second whether the batch was aborted.",
-        "Aborted data go at once; a marker without data goes when its own horizon is reached. `_discard_batch_records` "
-        "says so for the records.",
-        "A batch that `_is_last_of_producer`, or that ends at `_upper_bound_offset`, stays at least as a header.",
-        "The second answer is True for a marker without data: it gets a horizon if it has none.",
+        "It calls `self._transaction_metadata.on_control_batch_read(batch)` once for each control batch, and "
+        "`self._transaction_metadata.on_batch_read(batch)` once for each other batch. The first returns True if all "
+        "data of the marker's transaction are removed, the second if the batch was aborted.",
+        "It sets `self._discard_batch_records` to True if the records must be removed: for an aborted batch at once, "
+        "for a marker without data when its delete horizon is reached.",
+        "A batch for which `_is_last_of_producer` is True, or that is the last one below the first uncleanable offset, stays at least as an empty "
+        "header.",
+        "The second value of the answer is True for a marker without data. Such a marker then gets a horizon if it "
+        "has none.",
     ),
     chosen=(
         _TRANSACTIONS,
@@ -294,35 +302,38 @@ checks = Rung(
     beliefs=(
         Belief(
             _checks(due=lambda horizon, now: True),
-            "You drop a marker as soon as its data are gone. It gets a horizon first, so that slow readers meet it.",
+            "You remove a marker as soon as its data are removed. It gets a horizon first, so that slow readers "
+            "still find it.",
         ),
         Belief(
             _checks(last=lambda self, batch: False),
-            "You forget the last batch of a producer. Its header holds the sequence number that the next append is "
-            "checked against.",
+            "You remove the last batch of a producer. The next append is checked against the sequence number in its "
+            "header.",
         ),
         Belief(
             _checks(bound=lambda self, batch: False),
-            "You drop an empty batch at `_upper_bound_offset`. Its header stays, so that no offset is forgotten.",
+            "You remove the last empty batch below the first uncleanable offset. Its header must stay, so that its offsets are "
+            "not lost.",
         ),
         Belief(
             _checks(aborted_go=False),
-            "You keep what was aborted. `on_batch_read` is True for such a batch, and its records go.",
+            "You keep aborted records. `on_batch_read` returns True for such a batch, and its records must be removed.",
         ),
         Belief(
             _checks(sets_horizon=False),
-            "You never let a marker have a horizon. The second answer asks for one once its data are gone.",
+            "You never give a marker a horizon. The second value of the answer must be True when its data are removed.",
         ),
         Belief(
             _checks(due=lambda horizon, now: horizon is not None and horizon < now),
-            "You keep a marker at its horizon. It goes when `horizon <= current_time`.",
+            "You keep a marker at its horizon. It is removed if `horizon <= current_time`.",
         ),
     ),
     hints=(
-        "Two kinds of batches: `batch.is_control_batch`, and the others. Ask `self._transaction_metadata` about "
-        "either, and set `self._discard_batch_records`.",
-        "Then three fates: `BatchRetention.RETAIN_EMPTY` (the last of a producer, or `batch.next_offset` is "
-        "`self._upper_bound_offset`), `DELETE` (its records are discarded), `DELETE_EMPTY` (all others).",
+        "There are two kinds of batches: those with `batch.is_control_batch`, and the others. Call "
+        "`self._transaction_metadata` for each kind, and set `self._discard_batch_records`.",
+        "Then there are three results: `BatchRetention.RETAIN_EMPTY` (the last batch of a producer, or "
+        "`batch.next_offset` is `self._upper_bound_offset`), else `DELETE` (its records are discarded), else "
+        "`DELETE_EMPTY`.",
         "The answer is `BatchRetentionResult(retention, is_marker_without_data)`.",
     ),
 )

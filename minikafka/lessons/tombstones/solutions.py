@@ -1,4 +1,4 @@
-"""One way to solve the exercise of the lesson *Tombstones and markers*."""
+"""One way to solve each exercise of the lesson *Tombstones and markers*."""
 
 
 def surviving(records, end, now):
@@ -14,4 +14,18 @@ def surviving(records, end, now):
         records=records,
         end=end,
         now=now,
+    )
+
+
+def tombstones_gone(tombstones, cleanings, retention_ms):
+    return tombstones.sparkSession.sql(
+        """WITH horizons AS (
+               SELECT offset, min(c.t) + {retention_ms} AS horizon
+               FROM {tombstones} w LEFT JOIN {cleanings} c ON c.t >= w.t GROUP BY offset)
+           SELECT offset, min(t) AS gone
+           FROM horizons LEFT JOIN {cleanings} ON t >= horizon
+           GROUP BY offset ORDER BY offset""",
+        tombstones=tombstones,
+        cleanings=cleanings,
+        retention_ms=retention_ms,
     )

@@ -275,7 +275,7 @@ def test_a_plain_tuple_is_no_place_in_an_index(engine_judges):
 def test_a_search_that_finds_the_record_by_detours_is_told_all_the_same(engine_judges):
     first = looks_up.check(looks_up.beliefs[0].function).words
     assert "your function is not: called with self" in first
-    assert first.endswith("most offsets have none.")
+    assert first.endswith("most offsets have no entry.")
 
 
 def test_the_solution_opens_after_a_try_and_is_counted(engine_judges, monkeypatch):

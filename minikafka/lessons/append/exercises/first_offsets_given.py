@@ -74,8 +74,8 @@ first_offsets = Exercise(
     beliefs=[
         Belief(
             lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit), lambda row, _: row.records),
-            "Refused batches use up offsets in your log. LEO moves only when something was written: a refused append"
-            " leaves no hole.",
+            "Refused batches use up offsets in your log. LEO moves only when records are written, so a refused "
+            "append leaves no gap.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit - 1)),
@@ -100,8 +100,8 @@ first_offsets = Exercise(
                 appends,
                 lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
             ),
-            "You accept a client's batch that begins at an offset other than 0. Offsets are the leader's to give: it is"
-            " refused.",
+            "You accept a client's batch that begins at an offset other than 0. Only the leader assigns offsets, so "
+            "the batch is refused.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(
@@ -123,15 +123,15 @@ first_offsets = Exercise(
         ),
         Belief(
             lambda appends, limit: [row for row in _by_the_rules(appends, limit) if row[1] is not None],
-            "You leave refused appends out. Each has a row, with null for the first offset.",
+            "You leave refused appends out. Each append has a row; for a refused one the first offset is null.",
         ),
         Belief(
             lambda appends, limit: [
                 (t, None if first is None else first + row.records)
                 for (t, first), row in zip(_by_the_rules(appends, limit), appends.orderBy("t").collect(), strict=True)
             ],
-            "You give LEO after the append. The first offset is LEO before it: sum the records of the earlier rows"
-            " only.",
+            "You return LEO after the append. The first offset is LEO before it: sum only the records of the earlier "
+            "rows.",
         ),
     ],
     normal=as_rows,

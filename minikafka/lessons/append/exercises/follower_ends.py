@@ -110,34 +110,38 @@ follower_ends = Exercise(
     _judged_by_a_fold,
     solutions.ends_of_a_follower,
     hints=[
-        "First decide which batches count: those before the first one of a later epoch than the one it asked in.",
-        "Then two questions: do the last offsets grow, and does the first batch begin at or above the log end?",
-        "The new log end is the last offset + 1. A refused set, and an empty one, leave it.",
+        "First decide which batches count: all before the first batch whose epoch is later than the one in which the "
+        "follower asked.",
+        "Then check two things. Do the last offsets grow from batch to batch? Does the first batch begin at or above "
+        "the log end?",
+        "The new log end is the last offset + 1. If the answer is refused, or if no batch is left, the log end stays.",
     ],
     beliefs=[
         Belief(
             _ends(skips=lambda batches, asked: batches),
-            "You take batches of a later epoch than the one that the follower asked in. They may not follow what it has: the log may have been cut in between.",
+            "You take batches of a later epoch than the one in which the follower asked. They may not follow "
+            "what it has: its log may have been cut in between.",
         ),
         Belief(
             _ends(skips=lambda batches, asked: [batch for batch in batches if batch[2] <= asked]),
-            "You leave out single batches of a later epoch. From the first one on everything is left out.",
+            "You leave out only the batches of a later epoch. The follower leaves out everything from the first of "
+            "them on.",
         ),
         Belief(
             _ends(refuses_gaps=True),
-            "You refuse gaps. A follower takes them: compaction on the leader leaves them.",
+            "You refuse gaps. A follower accepts gaps, because compaction on the leader makes them.",
         ),
         Belief(
             _ends(may_repeat=True),
-            "You write what the follower has already. Offsets below its log end are refused.",
+            "You write records that the follower already has. An answer that begins below its log end is refused.",
         ),
         Belief(
             _ends(in_order=False),
-            "You take batches whose last offsets do not grow. They are refused, the whole set.",
+            "You accept batches whose last offsets do not grow. The whole answer is refused.",
         ),
         Belief(
             _ends(end=lambda taken: taken[0][0] + sum(last - first + 1 for first, last, _ in taken)),
-            "You count records. The log end is the last offset + 1, whatever gaps there are.",
+            "You count records. The log end is the last offset + 1, even if there are gaps.",
         ),
     ],
 )

@@ -154,23 +154,25 @@ filthiest_log = Exercise(
     judged_by_spark,
     solutions.filthiest,
     hints=[
-        "For each log two sums over the segments that are not active: all of them, and those from first_dirty on.",
-        "The ratio is dirty bytes / (clean + dirty bytes). A log is cleaned only where it is greater than min_ratio.",
-        "`WHERE ratio > {min_ratio} ORDER BY ratio DESC LIMIT 1`; where no log is dirty enough there is no row.",
+        "For each log make two sums over the segments that are not active: of all of them, and of those from "
+        "first_dirty on.",
+        "The ratio is dirty bytes / (clean + dirty bytes). A log is cleaned only if its ratio is greater than "
+        "min_ratio.",
+        "`WHERE ratio > {min_ratio} ORDER BY ratio DESC LIMIT 1`; if no log is dirty enough, there is no row.",
     ],
     beliefs=[
         Belief(
             _weighed(counts_active=True),
-            "You weigh the active segment as well. It can't be cleaned and counts on neither side.",
+            "You count the active segment as well. It cannot be cleaned, so it counts neither as dirty nor as clean.",
         ),
         Belief(
             _of_enough(lambda dirty, clean: dirty),
-            "You take the log with the most dirty bytes. What counts is their share: a small log may be filthier than a"
-            " large one.",
+            "You take the log with the most dirty bytes. The share of dirty bytes counts: a small log may have a "
+            "higher share than a large one.",
         ),
         Belief(
             _weighed(weight=lambda dirty, clean: dirty / clean if clean else 1e9),
-            "You divide by the clean bytes. The ratio is the dirty bytes' share in all that could be looked at.",
+            "You divide by the clean bytes. Divide the dirty bytes by the sum of clean and dirty bytes.",
         ),
         Belief(
             _weighed(enough=lambda ratio, least: ratio >= least),
@@ -178,7 +180,7 @@ filthiest_log = Exercise(
         ),
         Belief(
             _weighed(enough=lambda ratio, least: True),
-            "You clean the filthiest log, however clean it is. Below the ratio it is left alone: rewriting costs.",
+            "You clean the log with the highest ratio even if that is low. A log at or below min_ratio is not cleaned.",
         ),
     ],
     normal=as_rows,

@@ -88,7 +88,8 @@ map_position = Exercise(
     judged_by_spark,
     solutions.slot_of,
     hints=[
-        "The number of the try says at which byte of the digest four bytes are read: one byte further at each try.",
+        "The number of the try is the position of the first of the four bytes in the digest: one byte further at "
+        "each try.",
         "The digest has 16 bytes, so the last four begin at byte 12. Later tries read those again and add 1, 2, 3 …",
         "`int.from_bytes(four, 'big', signed=True)`; its absolute value (0 for −2³¹, which has none in 32 bits) modulo"
         " the slots.",
@@ -96,8 +97,8 @@ map_position = Exercise(
     beliefs=[
         Belief(
             _at(where=lambda attempt: 0, more=lambda attempt: attempt),
-            "You go on to the next slot. The map does so only when it has used up the digest: first it reads the four"
-            " bytes that begin one byte further on.",
+            "You go on to the next slot at once. The map does this only after try 12, at the end of the digest. "
+            "Before, each try reads four bytes that begin one byte further on.",
         ),
         Belief(
             _at(where=lambda attempt: min(4 * attempt, 12), more=lambda attempt: max(attempt - 3, 0)),
@@ -109,7 +110,7 @@ map_position = Exercise(
         ),
         Belief(
             _python_remainder,
-            "You take a negative number modulo the slots. The map takes the absolute value first.",
+            "You compute a negative number modulo the slots. The map takes the absolute value first.",
         ),
         Belief(
             _smallest_number_too,
@@ -121,7 +122,8 @@ map_position = Exercise(
         ),
         Belief(
             _at(more=lambda attempt: 0),
-            "From try 13 on you look at one slot for ever. What is added then, 1, 2, 3 …, leads on to the next slots.",
+            "From try 13 on you always look at the same slot. Add 1, 2, 3 … from there on, so that the tries reach "
+            "the next slots.",
         ),
     ],
 )

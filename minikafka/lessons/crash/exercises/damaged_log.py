@@ -104,48 +104,49 @@ damaged_end = Exercise(
     judged_by_spark,
     solutions.log_end,
     hints=[
-        "Three questions: which segments are scanned, where is the first bad batch among them, and if there is none?",
+        "Answer three questions. Which segments are scanned? Where is the first bad batch in them? What if there is "
+        "none?",
         (
-            "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with"
-            " segment <= recovery point."
+            "The scan begins at the first byte of the segment that holds the recovery point: max(segment) with "
+            "segment <= recovery point."
         ),
         (
-            "The log ends at the first offset of the first bad batch; whole segments above go too. Without one:"
-            " max(last) + 1."
+            "The log ends at the first offset of the first bad batch. Later segments are deleted as a whole. Without "
+            "a bad batch: max(last) + 1."
         ),
     ],
     beliefs=[
         Belief(
             _ends(lambda rows, point: _first_bad(rows)),
-            "You scan the whole log. What lies in segments below the recovery point was flushed, and nobody looks"
-            " at it.",
+            "You scan the whole log. Segments below the one that holds the recovery point were flushed, and Kafka "
+            "does not check them.",
         ),
         Belief(
             _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
-            "Your log goes on after the bad batch. The scan makes it end before the first bad batch.",
+            "Your log continues after the bad batch. The scan ends the log before the first bad batch.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
-            "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point"
-            " is the one that begins there.",
+            "If the recovery point is a segment's base offset, you scan the segment before it, too. The segment that "
+            "holds the recovery point is the one that begins there.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: segment),
-            "You drop the whole damaged segment. Its sound batches before the bad one stay.",
+            "You delete the whole damaged segment. Its sound batches before the bad one stay.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: first - 1),
-            "You give the last offset that stays. The log end is the next one: the first offset of the bad batch.",
+            "You return the last offset that stays. The log end is one more: the first offset of the bad batch.",
         ),
         Belief(
             _ends(_later_segments_stay),
-            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted, "
-            "whether sound or not.",
+            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and all later "
+            "segments are deleted, even sound ones.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
-            "You begin at the recovery point or after it. The scan takes the whole segment that holds it, from its"
-            " first byte.",
+            "You begin at the recovery point or after it. The scan begins at the first byte of the segment that "
+            "holds it.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: last + 1),
@@ -153,12 +154,12 @@ damaged_end = Exercise(
         ),
         Belief(
             _cut_at(lambda segment, first, last: first, whole=lambda rows: rows[-1][2]),
-            "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one"
-            " more.",
+            "Without a bad batch you return the last offset. The log end is one more: the offset that the next "
+            "record gets.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: first, whole=lambda rows: None),
-            "Without a bad batch you have no answer. Then nothing is cut, and the log ends where its last batch does.",
+            "Without a bad batch you return nothing. Then nothing is cut, and the log ends after its last batch.",
         ),
     ],
     normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,

@@ -89,38 +89,43 @@ kept_safe = Exercise(
     lambda case: case.expected(),
     solutions.recovery_point,
     hints=[
-        "Which of the events force something to the device, and up to where?",
-        "A roll asks for a flush of everything below the new segment; the background task does it. A flush does it all.",
-        "After a kill the number in memory is gone: the load takes the checkpoint, and does not raise it.",
+        "Which of the events write records to the device, and up to which offset?",
+        "A roll asks for a flush of everything below the new segment, and the background task does it. The event "
+        '"flush" flushes everything.',
+        "After a kill the number in memory is lost. The load takes the one from the checkpoint file, and does not "
+        "raise it.",
     ],
     beliefs=[
         Belief(
             _point(append=lambda end, point, rolled, written: end),
-            "You count a record as safe when it is appended. It lies in the page cache; a flush takes it to the device.",
+            "You count a record as flushed when it is appended. It is only in the page cache then; a flush writes it "
+            "to the device.",
         ),
         Belief(
             _point(roll=lambda end, point, rolled, written: end),
-            "You flush at the roll itself. The roll only asks for it: the task in the background does it.",
+            "You flush at the roll itself. The roll only asks for a flush; the background task does it.",
         ),
         Belief(
             _point(background=lambda end, point, rolled, written: end),
-            "Your background task flushes everything. It flushes what lies below the new segment.",
+            "Your background task flushes everything. It flushes only the records below the new segment.",
         ),
         Belief(
             _point(kill=lambda end, point, rolled, written: end),
-            "You take what a load has read for flushed. Up to 2.7 Kafka did; since 2.8 the checkpoint holds.",
+            "You count records that a load has read as flushed. Up to 2.7 Kafka did so; since 2.8 the checkpoint "
+            "counts.",
         ),
         Belief(
             _point(kill=lambda end, point, rolled, written: point),
-            "Your recovery point outlives the kill. It was in memory; the load knows what the checkpoint file says.",
+            "Your recovery point survives the kill. It was in memory; after a kill the load only knows the "
+            "checkpoint file.",
         ),
         Belief(
             _point(kill=lambda end, point, rolled, written: 0),
-            "You start from 0 after a kill. The checkpoint file holds on.",
+            "You start from 0 after a kill. The checkpoint file still has its value.",
         ),
         Belief(
             _point(close=lambda end, point, rolled, written: point),
-            "A clean stop leaves your recovery point where it was. Closing flushes everything.",
+            "A clean stop does not move your recovery point. A clean stop flushes everything.",
         ),
     ],
 )

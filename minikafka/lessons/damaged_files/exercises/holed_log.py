@@ -89,32 +89,36 @@ holes = Exercise(
     judged_by_spark,
     solutions.segments_left,
     hints=[
-        "Two passes: phase 4 opens every segment, phase 5 scans from the recovery point's segment on. Who asks what was cut?",
-        "A segment without its index is cut when it is opened, after any stop, wherever it lies; then the load goes on.",
-        "The scan of phase 5 ends the log at the first segment that has an index and a bad batch: later ones go.",
+        "There are two phases. Phase 4 opens every segment. Phase 5 scans from the segment with the recovery point "
+        "on. Which of them ends the log after a cut?",
+        "A segment without its index is recovered and cut when it is opened: after any stop, at any offset. Then the "
+        "load continues.",
+        "The scan of phase 5 ends the log at the first segment that has an index and a bad batch: all later segments "
+        "are deleted.",
     ],
     beliefs=[
         Belief(
             _left(hole_stops=True),
-            "You end the log at a segment that was cut for its missing index. Nobody asks how much was cut there:"
-            " the log keeps a hole.",
+            "You end the log at a segment that was cut because of its missing index. The load ignores how many bytes "
+            "were cut there, so the log keeps a gap.",
         ),
         Belief(
             _left(opens=False),
-            "You treat a segment without its index like any other. It is recovered as soon as it is opened, even below"
-            " the recovery point.",
+            "You treat a segment without its index like any other. It is recovered when it is opened, even below the "
+            "recovery point.",
         ),
         Belief(
             _left(scans=lambda base, first: True),
-            "You scan the whole log. Below the segment with the recovery point no batch is checked, if it has its index.",
+            "You scan the whole log. Below the segment with the recovery point, Kafka checks only segments without "
+            "their index.",
         ),
         Belief(
             _left(next_goes=False),
-            "You cut the damaged segment and keep the later ones. Where the scan cuts, the log ends.",
+            "You cut the damaged segment and keep the later ones. If the scan cuts a segment, the log ends there.",
         ),
         Belief(
             _left(cuts=False),
-            "You drop all of the damaged segment. Its batches before the bad one stay.",
+            "You delete the whole damaged segment. Its batches before the bad one stay.",
         ),
     ],
     normal=lambda answer: [tuple(row) for row in answer] if isinstance(answer, list | tuple) else answer,

@@ -100,46 +100,47 @@ epoch_entries = Exercise(
     judged_by_spark,
     solutions.epochs,
     hints=[
-        "An entry says where an epoch begins. Which batches begin one?",
+        "An entry has the offset at which an epoch begins. Which batches begin an epoch?",
         (
-            "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row"
-            " before."
+            "A batch begins an epoch if its epoch is greater than all epochs before it: use a window that ends one "
+            "row before."
         ),
         "Batches without an epoch have −1, and never make an entry: coalesce(…, -1).",
     ],
     beliefs=[
         Belief(
             _entries(_changes),
-            "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no"
-            " entry.",
+            "You make an entry at each change. Epochs in the cache only rise: a batch with a lower epoch, or with "
+            "−1, makes no entry.",
         ),
         Belief(
             _entries(_rises),
-            "You compare with the batch before. A batch makes an entry only if its epoch is greater than all"
-            " before it.",
+            "You compare only with the batch before. A batch makes an entry only if its epoch is greater than all "
+            "epochs before it.",
         ),
         Belief(
             _entries(_forgets_at_none),
-            "After a batch without an epoch you start from scratch. What came before it still counts: only a greater epoch"
-            " makes an entry.",
+            "After a batch without an epoch you forget the earlier ones. They still count: only a greater epoch "
+            "makes an entry.",
         ),
         Belief(
             _entries(lambda rows: _rising(rows, 1)),
-            "You note where an epoch's first batch ends. An entry has the first offset that was written in the epoch.",
+            "You use the last offset of an epoch's first batch. An entry has the first offset that was written in "
+            "the epoch.",
         ),
         Belief(
             _entries(lambda rows: [(epoch, first) for first, _, epoch in rows if epoch >= 0]),
-            "You make an entry for each batch. One entry stands for all batches of an epoch.",
+            "You make an entry for each batch. There is only one entry for each epoch.",
         ),
         Belief(
             _entries(lambda rows: [row for row in _firsts(rows) if row[0] >= 0]),
-            "You note where each epoch is met first. One that is lower than an epoch before it makes no entry: the"
-            " cache only rises.",
+            "You make an entry at the first batch of each epoch. An epoch that is lower than an earlier one makes no "
+            "entry: the cache only rises.",
         ),
         Belief(
             _entries(lambda rows: _firsts(rows)),
-            "You note where each epoch is met first, −1 and lower ones too. Only an epoch above all before it makes an"
-            " entry.",
+            "You make an entry at the first batch of each epoch, also for −1 and lower ones. Only an epoch greater "
+            "than all before it makes an entry.",
         ),
     ],
     normal=as_rows,

@@ -56,9 +56,9 @@ acks_all = Exercise(
     judged_by_spark,
     solutions.answered,
     hints=[
-        "Join each append with the marks that came at or after it, and keep the first that is high enough.",
-        "The append of last offset x is answered when HW >= x + 1, in other words HW > x.",
-        "A LEFT JOIN keeps the appends that are never answered, with null.",
+        "Join each append with the marks at or after it, and keep the first mark that is high enough.",
+        "An append with the last offset x is answered when HW >= x + 1, in other words HW > x.",
+        "A LEFT JOIN keeps appends that are never answered, with null.",
     ],
     beliefs=[
         Belief(

@@ -39,7 +39,7 @@ clamp = Exercise(
     solutions.updated,
     hints=[
         "Two bounds: nothing below the log start, nothing above the log end offset.",
-        "Both bounds are allowed values. The old mark plays no part: this method may move it back.",
+        "Both bounds are allowed values. The old mark does not matter: this method may move it back.",
     ],
     beliefs=[
         Belief(
@@ -49,19 +49,21 @@ clamp = Exercise(
         ),
         Belief(
             lambda old, suggested, log_start, log_end: max(log_start, min(suggested, log_end - 1)),
-            "You stop at the last record. The mark is an exclusive bound: it may stand at LEO, where no record is yet.",
+            "You stop at the last record. The mark is an exclusive bound: it may be equal to LEO, the offset of the "
+            "next record.",
         ),
         Belief(
             lambda old, suggested, log_start, log_end: max(log_start, suggested),
-            "You let the mark go above LEO. What is not written is not replicated: the mark is lowered to LEO.",
+            "You let the mark go above LEO. Records that are not written are not replicated: the mark is lowered to "
+            "LEO.",
         ),
         Belief(
             lambda old, suggested, log_start, log_end: min(suggested, log_end),
-            "You let the mark go below the log start. It is lifted to the log start.",
+            "You let the mark go below the log start. It is raised to the log start.",
         ),
         Belief(
             lambda old, suggested, log_start, log_end: suggested if log_start <= suggested <= log_end else old,
-            "You keep the old mark when the suggestion lies outside the log. It is moved to the nearest bound.",
+            "You keep the old mark if the suggested one is outside the log. The mark is moved to the nearest bound.",
         ),
     ],
 )

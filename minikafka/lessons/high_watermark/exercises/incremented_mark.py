@@ -33,13 +33,13 @@ increment = Exercise(
     judged_by_spark,
     solutions.incremented,
     hints=[
-        "Three outcomes. Which one comes first, before the old mark is even looked at?",
-        "Above LEO is refused with an exception, not clamped. At LEO is fine.",
+        "There are three outcomes. Which one does the method check first, before it looks at the old mark?",
+        "A mark above LEO is refused with an exception, not lowered. A mark at LEO is allowed.",
     ],
     beliefs=[
         Belief(
             lambda old, new, log_end: "refused" if new > log_end else "moved" if new >= old else "stays",
-            "You count the same mark again as a move. It is where it was, so it stays.",
+            "You count the same mark as a move. The mark does not change, so it stays.",
         ),
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
@@ -48,8 +48,8 @@ increment = Exercise(
         ),
         Belief(
             lambda old, new, log_end: "moved" if old < new <= log_end else "stays",
-            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an"
-            " exception.",
+            "If the new mark is above LEO, you leave the old one. That would hide a bug: the new mark is refused "
+            "with an exception.",
         ),
         Belief(
             lambda old, new, log_end: "refused" if not old <= new <= log_end else "moved" if new > old else "stays",

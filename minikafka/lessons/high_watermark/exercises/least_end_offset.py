@@ -64,14 +64,15 @@ least_end = Exercise(
     judged_by_spark,
     solutions.high_watermarks,
     hints=[
-        "First one row for each t: the least end. Then a window over t.",
+        "First make one row for each t, with the least end. Then use a window over t.",
         "While any in-sync follower has not fetched (a null end), the leader raises nothing: count(end) < count(*).",
         "The mark never falls: `max(…) OVER (ORDER BY t)`.",
     ],
     beliefs=[
         Belief(
             _highest,
-            "HW is not the highest LEO: what only one replica has can be lost with it. It is the least end in the ISR.",
+            "HW is not the highest LEO: records that only one replica has can be lost with it. HW is the least end "
+            "in the ISR.",
         ),
         Belief(
             _majority,
@@ -83,8 +84,8 @@ least_end = Exercise(
         ),
         Belief(
             _least_known,
-            "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing"
-            " keeps your mark from falling.",
+            "min skips nulls, so you leave out followers that have not fetched yet; but the leader waits for them. "
+            "And your mark can fall.",
         ),
         Belief(
             _ignores_the_unknown,

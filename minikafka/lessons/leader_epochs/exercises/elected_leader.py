@@ -213,17 +213,18 @@ elected_leader = Exercise(
         "Who may lead cleanly? A member of the ISR that is acceptable; if the ISR is empty, such a member of the ELR. The "
         "present leader stays if it is one of these.",
         "Else the first such replica in the order of `replicas`, which is the order of the assignment.",
-        "Nobody? If ISR and ELR are both empty and `last_known` is acceptable: (last_known, True), even without `unclean`. "
-        "Else, only if `unclean`, the first acceptable of the replicas: (replica, True). Else (-1, False).",
+        "If there is none: if ISR and ELR are both empty and `last_known` is acceptable, (last_known, True), even "
+        "without `unclean`. Else, only if `unclean`, the first acceptable one of the replicas: (replica, True). Else "
+        "(-1, False).",
     ],
     beliefs=[
         Belief(
             _elected(order=lambda replicas, isr: isr or replicas),
-            "You go by the order of the ISR. What counts is the order of the assignment: its first replica is preferred.",
+            "You use the order of the ISR. The order of the assignment counts: its first replica is the preferred one.",
         ),
         Belief(
             _elected(order=lambda replicas, isr: sorted(replicas)),
-            "You take the lowest broker id. What counts is the order of the assignment.",
+            "You take the lowest broker id. The order of the assignment counts.",
         ),
         Belief(
             _elected(keeps=False),
@@ -266,16 +267,18 @@ elected_leader = Exercise(
         ),
         Belief(
             _elected(fallback=lambda replicas, alive, unclean: [r for r in replicas if alive(r)]),
-            "You elect uncleanly without being asked to. Without ELR the partition waits for a member of its ISR. With ELR"
-            " it waits for one of ISR or ELR; if both are empty, only the last known leader may return.",
+            "You elect uncleanly although the topic does not allow it. Without ELR the partition waits for a member "
+            "of its ISR. With ELR it waits for a member of ISR or ELR; if both are empty, only the last known leader "
+            "may return.",
         ),
         Belief(
             _elected(fallback=lambda replicas, alive, unclean: []),
-            "You elect no other replica uncleanly. Where the topic allows it, any acceptable replica is better than none.",
+            "You never elect another replica uncleanly. If the topic allows it, any acceptable replica may lead.",
         ),
         Belief(
             _elected(flags=(False, False)),
-            "You do not say that the election was unclean. The flag makes the new leader the whole ISR.",
+            "You return False for an unclean election. Because of this flag the new leader becomes the only member "
+            "of the ISR.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

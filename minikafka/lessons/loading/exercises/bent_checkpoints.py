@@ -60,14 +60,14 @@ bent = Exercise(
     judged_by_spark,
     solutions.loaded,
     hints=[
-        "The log start is never below the first segment, and never below its checkpoint.",
+        "The log start is never below the base offset of the first segment, and never below its checkpoint.",
         (
-            "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds,"
-            " as far as the log goes."
+            "After a clean stop everything is flushed, so the recovery point is the log end. After an unclean stop "
+            "it is the checkpoint, but never above the log end."
         ),
         (
-            "A checkpointed start above the log end means that segments were lost: the log is empty and begins there."
-            " Last, no recovery point lies below the start."
+            "If the checkpointed log start is above the log end, segments were lost. The log becomes empty and "
+            "begins there. At the end: the recovery point is never below the log start."
         ),
     ],
     beliefs=[
@@ -76,54 +76,55 @@ bent = Exercise(
                 solutions.loaded(clean, point, start, base, end)[0],
                 max(end, start),
             ),
-            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not considered "
-            "flushed.",
+            "You move the recovery point to the log end. Up to 2.7 Kafka did so; now recovered records do not count "
+            "as flushed.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 max(start, base),
                 start if clean and start > end else max(start, end if clean else min(point, end)),
             ),
-            "You raise the recovery point to the checkpointed start only. The log may begin above it, at its first"
-            " segment.",
+            "You raise the recovery point only to the checkpointed log start. The log may begin above that, at its "
+            "first segment.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 start,
                 max(start, start if start > end else end if clean else min(point, end)),
             ),
-            "You leave the log start below the first segment. There is nothing to read: it is never below the base of"
-            " the first one.",
+            "You leave the log start below the first segment. There are no records: it is never below the first "
+            "segment's base offset.",
         ),
         Belief(
             lambda clean, point, start, base, end: (base, max(base, end if clean else min(point, end))),
-            "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a"
-            " segment.",
+            "Your log always begins at its first segment. The checkpoint may be higher: DeleteRecords can move the "
+            "log start inside a segment.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 max(start, base),
                 end if clean and end >= start else min(point, max(start, end)),
             ),
-            "You leave the recovery point below the log start. It is raised to the start: what is gone needs no"
-            " recovery.",
+            "You leave the recovery point below the log start. Kafka raises it to the log start, because deleted "
+            "records need no recovery.",
         ),
         Belief(
             lambda clean, point, start, base, end: (max(start, base), max(start, base, min(point, end))),
-            "You treat both stops alike. A clean stop has flushed everything: then the recovery point is the log end.",
+            "You treat both kinds of stop alike. A clean stop has flushed everything, so the recovery point is the "
+            "log end.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 min(max(start, base), end),
                 max(min(max(start, base), end), end if clean else min(point, end)),
             ),
-            "You lower the log start to the log end. It is the other way round: the segments go, and the empty log"
-            " begins at the checkpoint.",
+            "You lower the log start to the log end. Kafka does the opposite: it deletes the segments, and the empty "
+            "log begins at the checkpoint.",
         ),
         Belief(
             lambda clean, point, start, base, end: (start, point),
-            "You take the checkpoints as they are. They were not written at the same moment as the files: adjust them "
-            "to what the files hold.",
+            "You use the checkpoints as they are. They were not written at the same moment as the files, so they "
+            "must be changed to fit the files.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

@@ -89,32 +89,33 @@ ends = Exercise(
     judged_by_spark,
     solutions.clean_end,
     hints=[
-        "Only the last segment counts. What may be true of it that a join with its batches leaves out?",
-        "It may have no batch at all. Then its base offset, which is its name, is all that is known.",
-        "max(last) + 1 of the batches of the segment with the greatest base; that base where there is none (LEFT JOIN).",
+        "Only the last segment counts. In which case does a join with its batches give no row?",
+        "The last segment may have no batch. Then the log ends at its base offset.",
+        "Take max(last) + 1 of the batches in the segment with the greatest base. If it has none, take that base "
+        "(LEFT JOIN).",
     ],
     beliefs=[
         Belief(
             _ends(lambda bases, rows: _last_of_all(bases, rows) + 1 if rows else None),
-            "You look for the last batch anywhere. Only the last segment is asked; where it is empty, its name says"
-            " where the log ends.",
+            "You look for the last batch in all segments. Only the last segment counts; if it is empty, the log ends "
+            "at its base offset.",
         ),
         Belief(
             _ends(lambda bases, rows: next((first for _, first, _, sound in rows if not sound), _right(bases, rows))),
-            "You end the log before the damaged batch. After a clean stop no batch is checked, and this one is not even"
-            " read.",
+            "You end the log before the damaged batch. After a clean stop Kafka checks no batch.",
         ),
         Belief(
             _ends(lambda bases, rows: bases[-1]),
-            "You take the base of the last segment. The log goes on to the end of its last batch, if it has one.",
+            "You take the base of the last segment. If that segment has batches, the log ends after the last one.",
         ),
         Belief(
             _ends(lambda bases, rows: max(bases[-1], _right(bases, rows) - 1)),
-            "You give the offset of the last record. The log end is the offset that the next record gets: one more.",
+            "You return the offset of the last record. The log end is one more: the offset that the next record gets.",
         ),
         Belief(
             _ends(lambda bases, rows: _right(bases, rows) if any(segment == bases[-1] for segment, *_ in rows) else 0),
-            "An empty last segment ends your log at 0. Its base offset holds on: offsets are never given twice.",
+            "If the last segment is empty, your log ends at 0. It ends at the segment's base offset: Kafka never "
+            "uses an offset twice.",
         ),
     ],
     normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,

@@ -95,14 +95,17 @@ leftovers = Exercise(
     judged_by_spark,
     solutions.files_gone,
     hints=[
-        "Three kinds of files go: those on their way out, indexes of nothing, and snapshots of nothing but one.",
-        "An index (any of the three) without a .log of the same offset goes. So do snapshots where no segment begins.",
-        "Of those stray snapshots the newest stays, unless a segment begins above it: a clean stop wrote it at the log end.",
+        "Three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no "
+        "segment begins, except one.",
+        "An index (.index, .timeindex or .txnindex) is deleted if there is no .log of the same offset. A snapshot is "
+        "a *stray* if no segment begins at its offset.",
+        "The newest stray snapshot stays, unless a segment begins above it: a clean stop wrote it at the log end. "
+        "All other strays are deleted.",
     ],
     beliefs=[
         Belief(
             _goes(lambda kind, at, bases, newest: kind == "deleted" or _is_stray(kind, at, bases, newest)),
-            "You keep indexes without a .log. Phase 4 calls them orphaned, and deletes them.",
+            "You keep indexes without a .log. Phase 4 of the load deletes them; they are called orphaned.",
         ),
         Belief(
             _goes(
@@ -112,12 +115,13 @@ leftovers = Exercise(
                     or (kind == "snapshot" and at not in bases)
                 )
             ),
-            "You delete every snapshot where no segment begins. The one at the log end is what a clean stop wrote for"
-            " this very load.",
+            "You delete every snapshot at which no segment begins. The one at the log end was written by the clean "
+            "stop for this load.",
         ),
         Belief(
             _goes(lambda kind, at, bases, newest: kind == "deleted" or (kind in _INDEXES and at not in bases)),
-            "You keep snapshots where no segment begins. Of those only the newest stays, if no segment begins above it.",
+            "You keep snapshots at which no segment begins. Only the newest of them stays, and only if no segment "
+            "begins above it.",
         ),
         Belief(
             _goes(
@@ -127,7 +131,7 @@ leftovers = Exercise(
                     or (kind == "snapshot" and at not in bases and at != newest)
                 )
             ),
-            "You keep the newest of the stray snapshots, wherever it lies. Where a segment begins above it, it goes too.",
+            "You keep the newest stray snapshot in every case. If a segment begins above it, it is deleted, too.",
         ),
         Belief(
             _goes(
@@ -135,7 +139,7 @@ leftovers = Exercise(
                     (kind in _INDEXES and at not in bases) or _is_stray(kind, at, bases, newest)
                 )
             ),
-            "You keep .deleted files. Whoever renamed them is gone; phase 1 completes the work.",
+            "You keep .deleted files. The process that renamed them has ended; phase 1 of the load deletes them.",
         ),
         Belief(
             _goes(
@@ -145,7 +149,7 @@ leftovers = Exercise(
                     or _is_stray(kind, at, bases, newest)
                 )
             ),
-            "You delete what has a name that Kafka does not know. The loader leaves it alone.",
+            "You delete files whose names Kafka does not know. The loader does not touch them.",
         ),
     ],
     normal=lambda answer: sorted(answer) if isinstance(answer, list | tuple | set) else answer,

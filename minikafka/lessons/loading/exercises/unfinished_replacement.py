@@ -136,56 +136,56 @@ half_done = Exercise(
     solutions.segments_after,
     hints=[
         (
-            "First decide which .swap segments count. A single .cleaned file, of a .log or of an index, shows that "
-            "the renaming was not over."
+            "First decide which .swap segments count. Even one .cleaned file, of a .log or of an index, shows that "
+            "the renaming was not finished."
         ),
         (
-            "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the"
-            " lowest base to the highest next."
+            "A .swap at or above the lowest .cleaned base is deleted. The others replace everything from their "
+            "lowest base (inclusive) to their highest next (exclusive)."
         ),
-        "Segments after the load: the .swap ones that count, and the plain ones outside of [low, high).",
+        "Segments after the load: the .swap segments that count, and the plain ones outside of [low, high).",
     ],
     beliefs=[
         Belief(
             _after(finish=lambda base, lowest: True),
-            "You finish every .swap. One at or above the lowest .cleaned base is dropped: its own files may not all be"
-            " there yet.",
+            "You complete every .swap. One at or above the lowest .cleaned base is deleted, because some of its own "
+            "files may still be missing.",
         ),
         Belief(
             _after(finish=lambda base, lowest: lowest is None),
-            "You undo everything as long as one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is"
-            " dropped.",
+            "You undo everything as long as one .cleaned file is left. Only a .swap at or above the lowest .cleaned "
+            "base is deleted.",
         ),
         Belief(
             _after(replaced=lambda swaps: lambda base: any(low <= base < high for low, high in swaps)),
-            "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies"
-            " between goes, too.",
+            "You use one range for each .swap. There is only one range, from the lowest base to the highest end: "
+            "segments in between are deleted, too.",
         ),
         Belief(
             _after(kinds=("log", "index")),
-            "You take an .index for a segment. Only a .log is one: an index may still be named .swap when its .log "
+            "You treat an .index as a segment. Only a .log is one: an index may still be named .swap when its .log "
             "already has its final name.",
         ),
         Belief(
             _after(finish=lambda base, lowest: False),
-            "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be"
-            " gone already.",
+            "You undo every .swap. When no .cleaned file is left, the new segments are complete, and the old ones "
+            "may already be deleted.",
         ),
         Belief(
             _after(replaced=lambda swaps: lambda base: base in dict(swaps)),
-            "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of"
-            " offsets.",
+            "Your .swap replaces only the segment of the same base. It replaces all segments whose base is in its "
+            "range of offsets.",
         ),
         Belief(
             _after(finish=lambda base, lowest: lowest is None or base <= lowest),
-            "You finish a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
+            "You complete a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
         ),
         Belief(
             lambda files: sorted(
                 {base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}
             ),
-            "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a"
-            " .swap replaces goes.",
+            "You count each .log, whatever its suffix. A .deleted or .cleaned file is not a segment, and segments "
+            "that a .swap replaces are deleted.",
         ),
     ],
     normal=as_rows,

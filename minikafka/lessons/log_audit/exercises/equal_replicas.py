@@ -103,39 +103,41 @@ equal_replicas = Exercise(
     judged_by_spark,
     solutions.first_difference,
     hints=[
-        "Only offsets below the high watermark count. What lies above it may differ: a new leader may cut it off.",
+        "Only offsets below the high watermark count. Records at or above it may differ: a follower may truncate them.",
         "A record that one copy lacks is a difference: FULL JOIN … USING (offset) keeps it.",
-        "NULL <> 'a' is NULL, which is not true. Compare with <=>, and negate that. Keys and timestamps count as well.",
+        "NULL <> 'a' is NULL, which is not true. Use NOT (… <=> …) instead. Compare keys and timestamps as well.",
     ],
     beliefs=[
         Belief(
             _different(below=lambda offset, mark: True),
-            "You compare above the high watermark, too. There copies may differ: it is not committed.",
+            "You compare records above the high watermark, too. They are not committed, so copies may differ.",
         ),
         Belief(
             _different(below=lambda offset, mark: offset <= mark),
-            "You compare the offset of the mark itself. It is exclusive: the first that is not committed.",
+            "You compare the offset of the high watermark itself. It is exclusive: the first offset that is not "
+            "committed.",
         ),
         Belief(
             _different(only_common=True),
-            "You look only at offsets that both copies have. A record that is missing in one is a difference.",
+            "You compare only offsets that both copies have. If one copy lacks a record, that is a difference.",
         ),
         Belief(
             _different(differ=_unsafe),
-            "You compare with <>, which is never true beside a null. <=> says whether two values, or nulls, are the same.",
+            "You compare with <>, which is never true if one side is null. Use <=>: it is true if both sides are "
+            "equal or both are null.",
         ),
         Belief(
             _different(choose=lambda found: found),
-            "You name every difference. The first is asked for: what follows is mostly its consequence.",
+            "You return every difference. Return only the first one.",
         ),
-        Belief(_by_place, "You compare the n-th records of both. Records belong together by their offsets."),
+        Belief(_by_place, "You compare the n-th records of both copies. Compare records of the same offset."),
         Belief(
             _different(differ=lambda one, other: (one and one[1:]) != (other and other[1:])),
-            "You leave out the timestamps. Copies of a record have the same one.",
+            "You do not compare the timestamps. Copies of a record have the same timestamp.",
         ),
         Belief(
             _different(differ=lambda one, other: (one and (one[0], one[2])) != (other and (other[0], other[2]))),
-            "You leave out the keys.",
+            "You do not compare the keys.",
         ),
     ],
     normal=as_rows,

@@ -98,15 +98,16 @@ group_lag = Exercise(
     judged_by_spark,
     solutions.lags,
     hints=[
-        "A committed offset is the next one that the group will read: records at or above it are still to come.",
-        "A group with nothing to come must appear as well, with 0 and 0: LEFT JOIN, and count a column of the records.",
-        "The first record to come is the one with the least offset, whatever its time: min_by(timestamp, offset). The newest"
-        " of the partition is the one with the greatest timestamp: max(timestamp) OVER ().",
+        "A committed offset is the next one that the group will read. The records at or above it are still to read.",
+        "A group that has nothing to read must appear, too, with 0 and 0: use a LEFT JOIN, and count a column of the "
+        "records.",
+        "The first record to read is the one with the least offset, whatever its time: min_by(timestamp, offset). "
+        "The newest record of the partition has the greatest timestamp: max(timestamp) OVER ().",
     ],
     beliefs=[
         Belief(
             _lags(count=lambda coming, rows, committed: max(0, rows[-1].offset + 1 - committed)),
-            "You subtract offsets. Markers take offsets, too, and no consumer gets them.",
+            "You subtract offsets. Markers use offsets, too, but no consumer gets them.",
         ),
         Belief(
             _lags(shown=bool),
@@ -114,22 +115,25 @@ group_lag = Exercise(
         ),
         Belief(
             _lags(first=lambda coming, rows, committed: min((row.timestamp for row in coming), default=None)),
-            "You look for the oldest record to come. The group waits for the first one, by offset; a late record may come"
-            " behind it.",
+            "You take the oldest record that the group has still to read. Take the first one by offset; a record "
+            "with an older timestamp may come later.",
         ),
         Belief(
             _lags(first=_before),
-            "You measure from the last record that the group has had. It is behind by what it has not had.",
+            "You measure from the last record that the group has read. Measure from the first one that it has not "
+            "read.",
         ),
         Belief(
             _lags(
                 first=lambda coming, rows, committed: next((r.timestamp for r in coming if r.offset == committed), None)
             ),
-            "You look for a record at exactly the committed offset. A marker may stand there: take the first at or above it.",
+            "You look for a record at exactly the committed offset. A marker may have that offset: take the first "
+            "record at or above it.",
         ),
         Belief(
             _lags(newest=lambda rows: rows[-1].timestamp),
-            "You take the last record for the newest. A late one may be the last: look for the greatest timestamp.",
+            "You take the last record as the newest. The last record may have an old timestamp: take the greatest "
+            "timestamp.",
         ),
     ],
     normal=as_rows,

@@ -87,14 +87,15 @@ saved_by_compaction = Exercise(
     judged_by_spark,
     solutions.saved,
     hints=[
-        "A round looks at records below `end` only, and does not know what stands above it.",
-        "Of each key the record with the greatest offset stays, a tombstone as well: it goes in a later round.",
-        "So count(*) − 1 of each key below `end`; keys that lose nothing are not asked for.",
+        "A cleaning looks only at records below `end`. It does not know the records at or above `end`.",
+        "Of each key the record with the greatest offset stays, also if it is a tombstone: a later cleaning removes "
+        "it.",
+        "So take count(*) − 1 of each key below `end`, and leave out keys that lose nothing.",
     ],
     beliefs=[
         Belief(
             _removed(witnesses=lambda row, end: True),
-            "You let records above `end` supersede those below. A round has not read them.",
+            "You let records at or above `end` replace those below. The cleaning does not read them.",
         ),
         Belief(
             _removed(looked_at=lambda row, end: True, witnesses=lambda row, end: True),
@@ -102,9 +103,9 @@ saved_by_compaction = Exercise(
         ),
         Belief(
             _removed(goes=lambda row: row.value is None),
-            "You remove tombstones at once. In the first round that sees it, a tombstone stays.",
+            "You remove tombstones at once. In its first cleaning a tombstone stays.",
         ),
-        Belief(_removed(shown=lambda count: True), "You show keys that lose nothing."),
+        Belief(_removed(shown=lambda count: True), "You include keys that lose nothing."),
         Belief(
             _removed(goes=lambda row: True),
             "You count every record of a key. The newest one stays.",

@@ -79,16 +79,17 @@ moment = Exercise(
     judged_by_spark,
     solutions.reading_from,
     hints=[
-        "A consumer that begins at the first offset whose record is not older than the moment misses nothing: no record"
-        " before it is of that time.",
-        "SELECT min(offset) … WHERE timestamp >= {moment} is that offset; behind it there may be late records.",
-        "Join it with the records at or above it, and count those with timestamp < {moment}. Where nothing is found, a"
-        " GROUP BY (or HAVING) leaves no row.",
+        "Read from the first offset whose record is not older than the moment. No record before it has such a "
+        "timestamp, so nothing is missed.",
+        "SELECT min(offset) … WHERE timestamp >= {moment} is that offset. Older records may come after it.",
+        "Join it with the records at or above it, and count those with timestamp < {moment}. If nothing is found, a "
+        "GROUP BY (or HAVING) leaves no row.",
     ],
     beliefs=[
         Belief(
             _from(begin=lambda rows, moment: max((r.offset + 1 for r in rows if r.timestamp < moment), default=0)),
-            "You begin after the last record that is older. A late record may be the last one; what came before it is lost.",
+            "You begin after the last record that is older. An older record may come late, and then you miss the "
+            "records before it.",
         ),
         Belief(
             _from(
@@ -96,7 +97,8 @@ moment = Exercise(
                     ((r.timestamp, r.offset) for r in rows if r.timestamp >= moment), default=(0, None)
                 )[1]
             ),
-            "You begin with the least timestamp that is late enough. An earlier offset may hold a later record.",
+            "You begin at the record with the least timestamp that fits. Another record with a greater timestamp may "
+            "have a lower offset.",
         ),
         Belief(
             _from(begin=lambda rows, moment: next((row.offset for row in rows if row.timestamp > moment), None)),
@@ -104,15 +106,16 @@ moment = Exercise(
         ),
         Belief(
             _from(older=lambda rows, first, moment: sum(row.timestamp < moment for row in rows)),
-            "You count every older record of the partition. Only those behind the offset are read in vain.",
+            "You count every older record of the partition. Count only those at or above the offset.",
         ),
         Belief(
             _from(older=lambda rows, first, moment: 0),
-            "You count no late records. Behind the offset there may be older ones, and the reader gets them as well.",
+            "You always return 0 for older. After the offset there may be older records, and the reader gets them as "
+            "well.",
         ),
         Belief(
             _from(nothing=[(None, 0)]),
-            "You answer with a row where nothing is found: an aggregate without GROUP BY always has one.",
+            "You return a row if no record fits: an aggregate without GROUP BY always has one row.",
         ),
     ],
     normal=as_rows,

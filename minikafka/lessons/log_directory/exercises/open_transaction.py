@@ -105,34 +105,39 @@ open_transaction = Exercise(
     judged_by_spark,
     solutions.open_transactions,
     hints=[
-        "A control batch is a marker: it ends the transaction of its own producer, and what it decides lies before it.",
+        "A control batch is a marker: it ends the transaction of its own producer, and decides about the batches "
+        "before it.",
         "For each producer the offset of its last marker: max(IF(control, lastOffset, -1)) OVER (PARTITION BY producerId).",
-        "What is transactional, no marker, and behind that offset is open. The first of it is what you are asked for.",
+        "A batch belongs to an open transaction if it is transactional, not a marker, and after that offset. Take "
+        "the first such batch.",
     ],
     beliefs=[
         Belief(
             _open(first_of_all=True),
-            "You begin with the producer's first transaction, which is decided. The open one begins after its last marker.",
+            "You return the begin of the producer's first transaction, which has ended. The open one begins after "
+            "its last marker.",
         ),
         Belief(
             _open(ends=lambda row, marker: marker.baseOffset > row.baseOffset),
-            "You let the marker of one producer end the transaction of another. Each ends its own.",
+            "You let the marker of one producer end the transaction of another. Each marker ends only the "
+            "transaction of its own producer.",
         ),
         Belief(
             _open(ends=lambda row, marker: marker.producerId == row.producerId),
-            "You take a producer that ever ended a transaction for one that has none open. It may have begun another.",
+            "You treat a producer that has ever ended a transaction as one without an open transaction. It may have "
+            "begun another one.",
         ),
         Belief(
             _open(choose=max),
-            "You name the last batch of the open transaction. The last stable offset stands at its first.",
+            "You return the last batch of the open transaction. Return its first batch.",
         ),
         Belief(
             _open(counts=lambda row: row.producerId >= 0 and not row.control),
-            "You count idempotent producers. They have an id as well, but no transaction.",
+            "You include idempotent producers. They have an id as well, but no transaction.",
         ),
         Belief(
             _open(counts=lambda row: row.transactional),
-            "You count markers as transactions: control batches carry the transactional bit, too.",
+            "You include markers: control batches are transactional, too.",
         ),
     ],
     normal=as_rows,

@@ -98,54 +98,53 @@ answered = Exercise(
     _read_by_spark,
     solutions.answer,
     hints=[
-        (
-            "The first batch is the first one whose last offset is not below the start. The answer begins at its base"
-            " offset."
-        ),
-        "From there the bytes up to the bound, or the limit if that is less. A batch at the end may be cut.",
+        ("The answer begins at the base offset of the first batch whose last offset is at or above the start."),
+        "From there it has all bytes up to the bound, or only as many as the limit if that is less. It may cut the "
+        "last batch.",
         "With min_one_message the limit is at least the size of the first batch.",
     ],
     beliefs=[
         Belief(
             lambda batches, start, *rest: (start, solutions.answer(batches, start, *rest)[1]),
-            "You begin at the start. A read begins with the whole batch that holds it (since 4.0 the metadata say so,"
-            " too).",
+            "You begin at the start offset. A read begins at the begin of the batch that holds it (since 4.0 the "
+            "metadata have this offset, too).",
         ),
         Belief(
             _whole_batches,
-            "You end with a whole batch. Kafka counts bytes and cuts the last batch anywhere; the reader drops the rest"
-            " of it.",
+            "You end with a whole batch. Kafka counts bytes and may cut the last batch anywhere; the reader ignores "
+            "the incomplete batch.",
         ),
         Belief(
             _whole_batches_but_the_first,
-            "You end with a whole batch where there is one. Kafka counts bytes and cuts the last batch anywhere, not"
-            " only the first.",
+            "You end with a whole batch if there is one. Kafka counts bytes and may cut any last batch, not only the "
+            "first.",
         ),
         Belief(
             _begins_behind,
-            "You begin with the first batch whose base offset is not below the start. The start may lie inside the "
-            "batch before it: look at that one's last offset.",
+            "You begin with the first batch whose base offset is at or above the start. The start may be inside the "
+            "batch before it: compare with the last offset.",
         ),
         Belief(
             lambda batches, start, limit, _, bound: solutions.answer(
                 batches, start, limit, min_one_message=False, bound=bound
             ),
-            "You always keep to the limit. With min_one_message the first batch comes whole, or a reader with a small"
-            " limit would be stuck.",
+            "You never exceed the limit. With min_one_message the first batch is complete; otherwise a reader with a "
+            "small limit could never continue.",
         ),
         Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, min_one, bound + 1),
-            "You include the bound. It is exclusive: the batch that begins there is not sent.",
+            "You include the bound. It is exclusive: the batch that begins there is not in the answer.",
         ),
         Belief(
             _sent_empty,
-            "You send nothing where the first batch is cut. The broker does so afterwards; the read answers with the"
-            " bytes up to the limit.",
+            "You return 0 bytes if the first batch is cut. The broker does this later; the read itself returns the "
+            "bytes up to the limit.",
         ),
-        Belief(_unbounded, "You read past the bound. A consumer gets nothing at or above its mark."),
+        Belief(_unbounded, "You read beyond the bound. A consumer gets nothing at or above it."),
         Belief(
             _one_batch_only,
-            "min_one_message is a floor, not a ceiling: as many bytes as the limit allows, but at least that batch.",
+            "You return only one batch. min_one_message is a minimum, not a maximum: the answer has as many bytes as "
+            "the limit allows, but at least that batch.",
         ),
     ],
 )

@@ -87,29 +87,31 @@ append_allowed = Exercise(
     judged_by_spark,
     solutions.may_append,
     hints=[
-        "Two questions, one after the other: does this broker lead? Then: are enough in sync for these acks?",
-        "Only acks = −1 asks for replicas. A partition with two replicas can't have three in sync: the setting is capped.",
+        "Check two things, in this order. Does this broker lead? Are enough replicas in sync for these acks?",
+        "Only acks = −1 needs a number of replicas. A partition with two replicas cannot have three in sync: the "
+        "setting counts only up to the number of replicas.",
     ],
     beliefs=[
         Belief(
             _allowed(who=lambda acks: True),
-            "You refuse acks 0 and 1 for want of replicas. Whoever sends those does not ask for copies.",
+            "You refuse acks 0 and 1 because too few replicas are in sync. A producer with these acks does not ask "
+            "for copies.",
         ),
         Belief(
             _allowed(least=lambda min_isr, replicas: min_isr),
-            "You want more replicas in sync than the partition has. The minimum is at most the number of replicas.",
+            "You require more replicas in sync than the partition has. The minimum is at most the number of replicas.",
         ),
         Belief(
             _allowed(enough=lambda isr_size, wanted: isr_size > wanted),
-            "You want more than the minimum. As many as the minimum are enough.",
+            "You require more than the minimum. Exactly the minimum is enough.",
         ),
         Belief(
             _allowed(leader_first=False),
-            "You count replicas before you ask who leads. Only the leader's own view of the ISR counts: ask that first.",
+            "You count replicas before you check who leads. Only the leader knows the ISR: check leadership first.",
         ),
         Belief(
             _allowed(leader_first=None),
-            "You let a broker append that does not lead. Only the leader gives out offsets.",
+            "You let a broker append that does not lead. Only the leader assigns offsets.",
         ),
     ],
 )

@@ -114,36 +114,41 @@ sorted_partitions = Exercise(
     judged_by_spark,
     solutions.answered,
     hints=[
-        "A LEFT JOIN with `known` tells which partitions there are. First is asked whether it is known, then how many"
-        " batches it has; who leads comes last, when the rest is appended.",
-        "max_by(records, place) gives the last one of several. Only rows with one batch get that far.",
-        "If one of a partition's rows is invalid, the response says INVALID_RECORD; a valid one is appended all the same.",
+        "A LEFT JOIN with `known` shows which partitions exist. Kafka first checks whether the partition is known, "
+        "then how many batches a row has. It checks who leads at the end, when it appends the remaining rows.",
+        "max_by(records, place) gives the last one of several rows. Use only rows with one batch.",
+        "If one of a partition's rows is invalid, the response says INVALID_RECORD. A valid row of the same "
+        "partition is appended all the same.",
     ],
     beliefs=[
         Belief(
             _sorted(keep=lambda rows: rows[0]),
-            "You append the first of two rows of a partition. Rows are kept in a map by partition: the last one stays.",
+            "You append the first of two rows of a partition. Kafka puts the rows into a map by partition, so the "
+            "last one stays.",
         ),
         Belief(
             _sorted(keep=lambda rows: list(rows)),
-            "You append all rows of a partition. They are kept in a map by partition: the last one stays.",
+            "You append all rows of a partition. Kafka puts the rows into a map by partition, so only the last one "
+            "stays.",
         ),
         Belief(
             _sorted(all_or_nothing=True),
-            "You append nothing when one partition fails. Each stands for itself.",
+            "You append nothing if one partition fails. Each partition is handled separately.",
         ),
         Belief(
             _sorted(one_batch=False),
-            "You take several batches for a partition. A producer may send one batch for each; more is INVALID_RECORD.",
+            "You accept several batches for a partition. A row may have only one batch; otherwise the error is "
+            "INVALID_RECORD.",
         ),
         Belief(
             _sorted(away="UNKNOWN_TOPIC_OR_PARTITION"),
-            "You call a partition unknown that another broker leads. It is known, and the error says: ask the leader.",
+            "You say that a partition is unknown although another broker leads it. The error is "
+            "NOT_LEADER_OR_FOLLOWER: the producer must find the leader.",
         ),
         Belief(
             _sorted(hidden=True),
-            "You answer NONE where one row of a partition was invalid and another was appended. The error is put in last,"
-            " over the success.",
+            "You return NONE although one row of the partition was invalid and another was appended. The error "
+            "replaces the success.",
         ),
     ],
     normal=as_rows,

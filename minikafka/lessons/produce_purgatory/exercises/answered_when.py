@@ -144,30 +144,34 @@ answered_when = Exercise(
     judged_by_spark,
     solutions.answers,
     hints=[
-        "For each row of `requests` the first fetch of its partition with end >= required: a LEFT JOIN and min(t).",
-        "The request is answered when the last of its partitions is there: GROUP BY request, max.",
-        "At the deadline the timer is faster than a fetch of the same moment: what is not there before counts as late.",
+        "For each row of `requests` find the first fetch of its partition with end >= required: a LEFT JOIN and "
+        "min(t).",
+        "The request is answered when the last of its partitions is replicated: GROUP BY request, max.",
+        "At the deadline the timer answers before a fetch of the same moment. A partition that is not replicated "
+        "before the deadline has timed out.",
     ],
     beliefs=[
         Belief(
             _when(reached=lambda end, required: end >= required - 1),
-            "You answer one record early. `end` and `required` are both exclusive: end >= required.",
+            "You answer one record too early. `end` and `required` are both exclusive: end >= required.",
         ),
         Belief(
             _when(in_time=lambda at, deadline: at <= deadline),
-            "You let a fetch at the deadline count. The clock reaches the deadline first: the timer has answered.",
+            "You count a fetch at the deadline. At that moment the timer has already answered.",
         ),
         Belief(
             _when(together=min),
-            "You answer when the first partition is there. One response speaks for all: it waits for the last.",
+            "You answer when the first partition is replicated. There is one response for all partitions: it waits "
+            "for the last.",
         ),
         Belief(
             _when(wait=False),
-            "You wait beyond the deadline. At the deadline the timer answers, with REQUEST_TIMED_OUT for what is missing.",
+            "You wait beyond the deadline. At the deadline the timer answers, with REQUEST_TIMED_OUT for partitions "
+            "that are not replicated.",
         ),
         Belief(
             _when(late=lambda times, deadline: len(times) if None in times else 0),
-            "You let all partitions time out together. The error is each partition's own; the others say NONE.",
+            "You let all partitions time out together. Each partition has its own error; replicated ones have NONE.",
         ),
     ],
     normal=as_rows,

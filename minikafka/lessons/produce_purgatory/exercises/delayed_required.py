@@ -68,29 +68,31 @@ delayed_required = Exercise(
     judged_by_spark,
     solutions.delayed_produce_request_required,
     hints=[
-        "Who asks for replicas at all? And is there anything to wait for, if nobody has taken records?",
+        "Which acks need replicas? And is there anything to wait for, if no partition has appended records?",
         "acks = −1, and at least one partition whose error is NONE.",
     ],
     beliefs=[
         Belief(
             lambda acks, errors: acks == -1,
-            "You wait although every partition has refused. There is nothing that could be replicated: the answer is out.",
+            "You wait although every partition has refused its records. There is nothing to replicate, so the broker "
+            "answers at once.",
         ),
         Belief(
             lambda acks, errors: acks == -1 and all(error == _NONE for error in errors),
-            "You answer at once when one partition fails. There is one response for all: it waits for the others.",
+            "You answer at once if one partition fails. There is one response for all partitions: it waits for the "
+            "others.",
         ),
         Belief(
             lambda acks, errors: acks != 0 and any(error == _NONE for error in errors),
-            "You wait with acks=1. There the leader's own log is enough.",
+            "You wait with acks=1. For acks=1 the leader's own log is enough.",
         ),
         Belief(
             lambda acks, errors: acks == -1 and errors[0] == _NONE,
-            "You look at the first partition only. Any partition that took its records makes the request wait.",
+            "You look at the first partition only. The request waits if any partition has appended its records.",
         ),
         Belief(
             lambda acks, errors: any(error == _NONE for error in errors),
-            "You wait whatever the acks are. Only acks=all waits for replicas.",
+            "You wait for all acks. Only acks=all waits for replicas.",
         ),
     ],
 )

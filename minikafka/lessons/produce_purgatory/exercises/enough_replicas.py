@@ -98,35 +98,40 @@ enough_replicas = Exercise(
     judged_by_spark,
     solutions.check_enough_replicas_reach_offset,
     hints=[
-        "In this order: who leads, where the high watermark is, how many are in sync.",
-        "`required_offset` is exclusive, and so is the high watermark: equal is enough.",
-        "Below the required offset there is no error yet, however few are in sync: the request waits on.",
+        "Check in this order: who leads, where the high watermark is, how many replicas are in sync.",
+        "`required_offset` and the high watermark are both exclusive: if they are equal, the records are replicated.",
+        "While the high watermark is below the required offset there is no error, even if few replicas are in sync: "
+        "the request waits.",
     ],
     beliefs=[
         Belief(
             _checked(reached=lambda mark, required: mark > required),
-            "You want the mark above the required offset. Both are exclusive: at 3, the records 0 to 2 are replicated.",
+            "You require the high watermark to be above the required offset. Both are exclusive: at 3, the records 0 "
+            "to 2 are replicated.",
         ),
         Belief(
             _checked(few_reached=False),
-            "You take the error for a no. The mark is there, so the records are replicated; the error says that by now"
-            " too few replicas are in sync.",
+            "You return False with the error. The high watermark has reached the offset, so the records are "
+            "replicated; the error says that now too few replicas are in sync.",
         ),
         Belief(
             _checked(few_first=True),
-            "You give up on a request because few are in sync now. Others may come back in time: it waits on.",
+            "You end the wait because few replicas are in sync now. Others may come back in time, so the request "
+            "waits.",
         ),
         Belief(
             _checked(few=lambda in_sync, min_isr: False),
-            "You forget the second look at the minimum: replicated, but to fewer than promised by now.",
+            "You do not check the minimum again. The records are replicated, but fewer replicas than the minimum are "
+            "in sync now.",
         ),
         Belief(
             _checked(without_leader=(False, "NONE")),
-            "You let the request wait for a broker that no longer leads. It will never learn what becomes of the records.",
+            "You let the request wait although this broker no longer leads. It will never know whether the records "
+            "are replicated.",
         ),
         Belief(
             _checked(few=lambda in_sync, min_isr: in_sync <= min_isr),
-            "You want more than the minimum in sync. As many as the minimum are enough.",
+            "You require more than the minimum. Exactly the minimum is enough.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

@@ -94,33 +94,36 @@ known_producers = Exercise(
     solutions.producers_known,
     hints=[
         "Last sequence and last offset are those of the last record in the producer's last batch: `max_by(…, t)`.",
-        "A marker is no batch of data: it leaves both as they are, and ends the transaction.",
-        "A transaction is open from its first batch of data behind the producer's last marker.",
+        "A marker is not a batch of data. It ends the transaction, but does not change last sequence and last offset.",
+        "A transaction is open from the producer's first batch of data after its last marker.",
     ],
     beliefs=[
         Belief(
             _rows(lambda row, batches: (row[0], row[1], batches[-1].first + batches[-1].records - 1, row[3])),
-            "Your last offset may be a marker's. It is the last offset of data: the snapshot has it for the retry of that batch.",
+            "You take a marker's offset as the last offset. The snapshot holds the last offset of data, to recognise "
+            "a retry of that batch.",
         ),
         Belief(
             _rows(lambda row, batches: (*row[:3], _first_data(batches))),
-            "You keep transactions open that have their marker.",
+            "You keep transactions open although their marker is written.",
         ),
         Belief(
             _rows(lambda row, batches: (*row[:3], None if row[3] is None else _first_data(batches, last=True))),
-            "Your transaction begins with its newest batch. It is open from its first one.",
+            "You take the newest batch of the open transaction. It is open from its first batch on.",
         ),
         Belief(
             _rows(lambda row, batches: (*row[:3], None)),
-            "You know no open transactions. The snapshot has the first offset of each; without it a restart would let LSO pass it.",
+            "You return no open transactions. The snapshot has the first offset of each; without it, LSO would pass "
+            "that offset after a restart.",
         ),
         Belief(
             _rows(lambda row, batches: None if row[1] < 0 else row),
-            "You leave out a producer that is known from a marker alone. It has an entry, too: its epoch counts.",
+            "You leave out a producer that has written only a marker. It has an entry, too, because the log must "
+            "know its epoch.",
         ),
         Belief(
             _rows(lambda row, batches: (row[0], row[1] if row[1] < 0 else row[1] + 1, *row[2:])),
-            "You give the next sequence. The snapshot has the last one that was written.",
+            "You return the next sequence. The snapshot has the last one that was written.",
         ),
     ],
     normal=as_rows,

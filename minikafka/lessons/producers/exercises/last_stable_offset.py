@@ -93,39 +93,40 @@ last_stable = Exercise(
     judged_by_spark,
     solutions.stable_offsets,
     hints=[
-        "First give each transactional batch its marker: the next one of its producer, commit or abort alike.",
-        "At t a batch is undecided while its marker is not there yet, or is there but at or above HW.",
-        "LSO = the least first offset of the undecided batches, but never above HW; without any it is HW.",
+        "First join each transactional batch with its marker: the next marker of the same producer, commit or abort.",
+        "At moment t a batch is undecided if its marker is not written yet, or if the marker is at or above HW.",
+        "LSO is the least first offset of the undecided batches, but never above HW. Without undecided batches it is "
+        "HW.",
     ],
     beliefs=[
         Belief(
             lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: hw),
-            "You answer with HW. An open transaction holds LSO back: read_committed consumers must not see its records"
-            " yet.",
+            "You return HW. An open transaction holds LSO back, because read_committed consumers must not see its "
+            "records yet.",
         ),
         Belief(
             lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: min([hw, *open_])),
-            "Your transactions no longer hold LSO back as soon as the marker is written. It must be replicated first: HW has to pass the"
-            " marker.",
+            "In your answer a transaction stops holding LSO back when its marker is written. The marker must be "
+            "replicated first: HW has to pass it.",
         ),
         Belief(
             lambda events, marks: _stable_by(
                 events, marks, lambda open_, waiting, hw: min(hw, max([*open_, *waiting], default=hw))
             ),
-            "You wait for the youngest undecided transaction. The oldest one decides.",
+            "You use the newest undecided transaction. The oldest one counts.",
         ),
         Belief(
             lambda events, marks: _stable_by(
                 events, marks, lambda open_, waiting, hw: min([hw, *open_, *waiting]), reached=1
             ),
-            "You take a marker at HW for replicated. HW is the first offset that is not: the marker must be below it.",
+            "You treat a marker at HW as replicated. HW is the first offset that is not replicated: the marker must "
+            "be below it.",
         ),
         Belief(
             lambda events, marks: _stable_by(
                 events, marks, lambda open_, waiting, hw: min([*open_, *waiting], default=hw)
             ),
-            "Your LSO rises above HW. A transaction that begins above HW holds nothing back yet: LSO is never"
-            " above HW.",
+            "Your LSO rises above HW. If a transaction begins above HW, LSO is HW: it is never above HW.",
         ),
     ],
     normal=as_rows,

@@ -97,22 +97,24 @@ sequences = Exercise(
     _judged_by_a_fold,
     solutions.answers_to,
     hints=[
-        "Carry the epoch, the last sequence, the log end, and the last five batches with their first offsets.",
-        "Ask in this order: is it exactly one of the five? Is its epoch an older one? Is its sequence the one that is due?",
+        "Keep from batch to batch: the epoch, the last sequence, the log end, and the last five batches with their "
+        "first offsets.",
+        "Check in this order. Is it exactly one of the five? Is its epoch older than the known one? Is its sequence "
+        "the expected one?",
         (
-            "In a new epoch the sequence that is due is 0, and the memory of batches is empty. A producer never seen may"
-            " begin anywhere."
+            "In a new epoch the expected sequence is 0, and no earlier batches are remembered. An unknown producer "
+            "may begin with any sequence."
         ),
     ],
     beliefs=[
         Belief(
             lambda batches: _answers(batches, refuses_duplicates=True),
-            "You refuse a retry. The producer only lost the answer: it gets the offset of the first time, as a"
-            " success.",
+            "You refuse a retry. The producer did not get the first answer. So the retry succeeds, with the offset "
+            "of the first time.",
         ),
         Belief(
             lambda batches: _answers(batches, writes_duplicates=True),
-            "You write a retry again. Then the record is in the log twice, which sequences are there to prevent.",
+            "You write a retry again. Then the records are in the log twice; sequences exist to prevent that.",
         ),
         Belief(
             lambda batches: _answers(batches, remembered=1),
@@ -120,23 +122,23 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, remembered=1_000_000),
-            "You remember more than five batches. The log keeps the last five of a producer; an older one is out of"
-            " order.",
+            "You remember more than five batches. The log keeps the last five of a producer; a retry of an older one "
+            "is out of order.",
         ),
         Belief(
             lambda batches: _answers(batches, remembered=4),
-            "You remember four batches. A producer may have five requests in flight: the oldest of five may come"
-            " again.",
+            "You remember four batches. A producer may have five requests in flight: the oldest of the five may be "
+            "retried, too.",
         ),
         Belief(
             lambda batches: _answers(batches, by_first_sequence=True),
-            "You recognise a retry by its first sequence. First and last must be those of a remembered batch: another length"
-            " is no retry.",
+            "You recognise a retry by its first sequence only. First and last sequence must be those of a remembered "
+            "batch: a batch of another length is not a retry.",
         ),
         Belief(
             lambda batches: _answers(batches, through_epochs=True),
-            "You remember batches of an older epoch. With a new epoch the memory is empty: the same sequences are other"
-            " records.",
+            "You remember batches of an older epoch. A new epoch begins without remembered batches, and the same "
+            "sequences then belong to other records.",
         ),
         Belief(
             lambda batches: _answers(batches, new_epoch_goes_on=True),
@@ -144,13 +146,13 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, refused_epoch_stays=True),
-            "Your refused batch leaves its epoch behind. A refusal changes nothing that the log knows of a producer: the "
-            "old epoch stays in force.",
+            "You keep the epoch of a refused batch. A refused batch changes nothing that the log knows about the "
+            "producer: the old epoch remains.",
         ),
         Belief(
             lambda batches: _answers(batches, unknown_begins_at_0=True),
-            "You require an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been"
-            " deleted.",
+            "You require an unknown producer to begin at 0. It may begin with any sequence, because the log may have "
+            "deleted what it knew about this producer.",
         ),
     ],
 )

@@ -59,26 +59,27 @@ remembered = Exercise(
     _judged_by_spark,
     solutions.still_known,
     hints=[
-        "A producer that has a transaction open is never forgotten.",
-        "Idle time counts from the timestamp of its last batch, which is the producer's own.",
-        "After exactly `producer.id.expiration.ms`, a day, it goes.",
+        "The log never forgets a producer with an open transaction.",
+        "Idle time counts from the timestamp of the last batch. The producer sets this timestamp.",
+        "After exactly `producer.id.expiration.ms`, here one day, the log forgets the producer.",
     ],
     beliefs=[
         Belief(
             _kept(lambda idle, now, is_open: is_open or idle < _DAY, at=2),
-            "You count from the arrival of the batch. What the log notes is the batch's timestamp, from the producer's clock.",
+            "You count from the arrival of the batch. The log keeps the batch's timestamp, which comes from the "
+            "producer's clock.",
         ),
         Belief(
             _kept(lambda idle, now, is_open: idle < _DAY),
-            "You forget a producer with an open transaction. It stays until its marker has come, and a day longer.",
+            "You forget a producer with an open transaction. The log knows it as long as the transaction is open.",
         ),
         Belief(
             _kept(lambda idle, now, is_open: is_open or idle <= _DAY),
-            "You wait for more than a day. After exactly a day the producer goes.",
+            "You wait for more than a day. After exactly one day the log forgets the producer.",
         ),
         Belief(
             _kept(lambda idle, now, is_open: True),
-            "You forget nobody. A check every ten minutes drops those that have been idle for a day.",
+            "You forget no producer. A check runs every ten minutes and removes those that have been idle for a day.",
         ),
     ],
 )

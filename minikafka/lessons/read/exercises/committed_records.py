@@ -54,36 +54,39 @@ read_committed = Exercise(
     judged_by_spark,
     solutions.committed_offsets,
     hints=[
-        "The fate of a record in a transaction is decided by its producer's first marker after it.",
+        "The first marker of its producer after a record decides whether the record is committed or aborted.",
         (
             "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND"
             " UNBOUNDED FOLLOWING)`."
         ),
-        "Nothing at or above the first record whose fate is unknown is shown: that is the last stable offset.",
+        "A consumer gets nothing at or above the first record that is still undecided. Its offset is the last stable "
+        "offset.",
     ],
     beliefs=[
         Belief(
             _by_fate("(NOT transactional OR fate = 'commit')"),
-            "You show records after the beginning of an open transaction. Below the last stable offset only: plain records wait there,"
-            " too.",
+            "You show records after the begin of an open transaction. A consumer gets only records below the last "
+            "stable offset; plain records above it wait, too.",
         ),
         Belief(
             _ids_for_transactions,
-            "You take every producer with an id for a transactional one. Idempotent producers have ids, too: "
-            "look at `transactional`.",
+            "You treat every producer with an id as transactional. Idempotent producers have ids, too: use the "
+            "column `transactional`.",
         ),
-        Belief(_by_last_marker, "You judge a producer by its last marker. Each transaction has a marker of its own."),
+        Belief(_by_last_marker, "You decide by a producer's last marker. Each transaction has its own marker."),
         Belief(
             _by_fate(f"transactional AND fate = 'commit' AND {_STABLE}"),
-            "You leave out the plain records. read_committed shows them too, below the last stable offset.",
+            "You leave out the plain records. A read_committed consumer gets them, too, below the last stable offset.",
         ),
         Belief(
             _by_fate(f"NOT transactional AND {_STABLE}"),
-            "You leave out committed transactions. What their producer's next marker commits is shown.",
+            "You leave out committed transactions. If their producer's next marker is a commit, the consumer gets "
+            "the records.",
         ),
         Belief(
             _by_fate(_STABLE),
-            "You show aborted records. The last stable offset only says that their fate is known.",
+            "You show aborted records. Below the last stable offset every transaction is decided, but some are "
+            "aborted.",
         ),
     ],
     normal=as_rows,

@@ -83,24 +83,33 @@ skipped = Exercise(
     beliefs=[
         Belief(
             _all_data,
-            "You hand out aborted records. The broker sends them all; the list exists for the reader to skip them.",
+            "You return aborted records. The broker sends them, too; with the list the consumer skips them.",
         ),
-        Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
+        Belief(
+            _never_forgiven,
+            "You skip a producer's records for ever. After its abort marker it may begin a new transaction and "
+            "commit it.",
+        ),
         Belief(
             _from_its_first_offset_on,
-            "You wait for the batch with the first offset on the list. A read may begin after it, in the middle of the "
-            "transaction.",
+            "You wait for the batch that begins at the first offset in the list. A read may begin after that batch, "
+            "in the middle of the transaction.",
         ),
         Belief(
-            _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."
+            _first_batch_only,
+            "You skip only one batch of each transaction. Skip all of the producer's batches up to its abort marker.",
         ),
         Belief(
             lambda batches, aborted: solutions.visible(batches, list(dict(aborted).items())),
-            "You keep one aborted transaction of each producer. It may have several on the list.",
+            "You keep one aborted transaction of each producer. The list may have several.",
         ),
         Belief(
-            _in_listed_order, "You take the list as sorted by first offset. It is in the order of the abort markers."
+            _in_listed_order,
+            "You use the list as if it were sorted by first offset. It is in the order of the abort markers.",
         ),
-        Belief(_markers_too, "You hand out markers. A control record is for the reader, not for the application."),
+        Belief(
+            _markers_too,
+            "You return markers. The consumer uses control records itself and does not give them to the application.",
+        ),
     ],
 )

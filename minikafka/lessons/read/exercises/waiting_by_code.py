@@ -38,24 +38,26 @@ between_code = Exercise(
     judged_by_spark,
     solutions.messages_between,
     hints=[
-        "Read with LOG_END from the high watermark on, and look at the batches of the answer.",
-        "A read never goes beyond one segment. Go on from `batch.next_offset` until you are at the log end.",
-        "A control batch (`batch.is_control_batch`) takes an offset and is no message.",
+        "Read with `FetchIsolation.LOG_END` from the high watermark on, and go through the batches of the answer.",
+        "A read never goes beyond one segment. Read again from `batch.next_offset` until you are at the log end.",
+        "A control batch (`batch.is_control_batch`) uses an offset, but it is not a message.",
     ],
     beliefs=[
         Belief(
             lambda log: log.log_end_offset - log.high_watermark,
-            "LEO − HW counts offsets. Markers take offsets too (and a compacted log has gaps): messages are fewer.",
+            "LEO − HW counts offsets. Markers use offsets, too (and a compacted log has gaps), so there are fewer "
+            "messages.",
         ),
         Belief(
             lambda log: max(log.log_end_offset - log.high_watermark - 1, 0),
-            "You take the log end for the last record. It is the next offset, and the high watermark is the first that"
-            " waits.",
+            "You treat the log end as the last record. It is the offset of the next record; the high watermark is "
+            "the first offset that waits.",
         ),
         Belief(_one_read, "You read once. An answer holds batches of one segment only: the reader must ask again."),
         Belief(
             lambda log: 0,
-            "From the high watermark on a consumer gets nothing. Read as a follower does, with LOG_END.",
+            "Your answer is always 0. A consumer gets nothing from the high watermark on: read with LOG_END, as a "
+            "follower does.",
         ),
         Belief(_batches_between, "You count batches. One batch holds several records."),
     ],

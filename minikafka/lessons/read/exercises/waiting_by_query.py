@@ -52,21 +52,22 @@ between_spark = Exercise(
     solutions.messages_waiting,
     hints=[
         "Join each moment with the records whose offset lies between its two marks.",
-        "Both marks are exclusive bounds of what is below them: offset >= hw AND offset < leo.",
+        "Both marks are exclusive bounds: the records below hw are committed, and the log ends below leo. So: offset "
+        ">= hw AND offset < leo.",
         "A LEFT JOIN keeps the moments at which nothing waits; count a column of the right side, not `*`.",
     ],
     beliefs=[
         Belief(
             lambda records, marks: [(m.t, m.leo - m.hw) for m in marks.orderBy("t").collect()],
-            "LEO − HW counts offsets, control records among them.",
+            "LEO − HW counts offsets, and so control records, too.",
         ),
         Belief(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset <= leo),
-            "BETWEEN includes the log end, where there was no record at that moment.",
+            "BETWEEN includes the log end; there was no record at that offset at that moment.",
         ),
         Belief(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw < offset < leo),
-            "You leave out the offset HW. It is the first that is not committed.",
+            "You leave out the offset HW. It is the first one that is not committed.",
         ),
         Belief(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset < leo, bool),
@@ -76,7 +77,7 @@ between_spark = Exercise(
             lambda records, marks: [
                 (t, max(count, 1)) for t, count in as_rows(solutions.messages_waiting(records, marks))
             ],
-            "count(*) counts the row that a LEFT JOIN makes of nothing. Count a column of the right side.",
+            "count(*) also counts the row that a LEFT JOIN keeps without a match. Count a column of the right side.",
         ),
     ],
     normal=as_rows,

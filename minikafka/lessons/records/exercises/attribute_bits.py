@@ -63,7 +63,7 @@ attribute_bits = Exercise(
     solutions.attributes,
     hints=[
         "The codec is a number of three bits: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
-        "One bit each for the others: 3 LogAppendTime, 4 transactional, 5 control, 6 delete horizon.",
+        "Each of the others has one bit: 3 LogAppendTime, 4 transactional, 5 control, 6 delete horizon.",
         "`bits & 7` is the codec; `bool(bits & 0x08)` is the first flag.",
     ],
     beliefs=[
@@ -80,7 +80,7 @@ attribute_bits = Exercise(
         ),
         Belief(
             _control_without_transaction,
-            "You take transactional and control for a choice. The marker of a transaction is both.",
+            "You treat *transactional* and *control* as alternatives. A transaction's marker is both.",
         ),
     ],
 )

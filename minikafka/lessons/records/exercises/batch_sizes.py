@@ -61,22 +61,24 @@ batch_sizes = Exercise(
     judged_by_spark,
     solutions.sizes_of_batches,
     hints=[
-        "61 bytes for the header. A record has 1 byte of attributes, 1 for the number of headers (0 here), four varints, "
-        "its key and its value; and before them the varint of the size of all that.",
+        "The header has 61 bytes. A record has 1 byte of attributes, 1 byte for the number of headers (0 here), four "
+        "varints, its key and its value. Before all that comes the varint of its size.",
         "A varint has `ceil(length(bin(zigzag)) / 7)` bytes, where zigzag is 2n for n ≥ 0 and -2n - 1 below.",
         "The timestamp delta counts from `first(timestamp) OVER (PARTITION BY batch ORDER BY number)`.",
     ],
     beliefs=[
         Belief(
             _sized(of=lambda number: 4),
-            "You count four bytes for each size and delta, as magic 0 and 1 do for sizes. All of them are varints.",
+            "You count four bytes for each size and delta, as magic 0 and 1 do for sizes. Here all of them are "
+            "varints.",
         ),
         Belief(
             _sized(of=lambda number: max(1, (abs(number).bit_length() + 6) // 7)),
-            "You forget zigzag: it takes a bit of its own. 64 has seven bits, and needs two bytes.",
+            "You forget zigzag, which needs one more bit. 64 has seven bits; with zigzag it has eight, so it needs "
+            "two bytes.",
         ),
-        Belief(_sized(length=False), "You leave out the size that stands before each record."),
-        Belief(_sized(headers=0), "You leave out the number of headers. A 0 is a byte, too."),
+        Belief(_sized(length=False), "You leave out the size before each record."),
+        Belief(_sized(headers=0), "You leave out the number of headers. It takes one byte even if it is 0."),
         Belief(
             _sized(deltas=False),
             "You count one byte for each delta. A record far from the first one has a longer delta.",

@@ -60,30 +60,33 @@ new_checksum = Exercise(
     judged_by_spark,
     solutions.needs_new_crc,
     hints=[
-        "Base offset and leader epoch are always written, and lie outside. What else may the leader write?",
-        "The timestamp type is an attribute bit, and the max timestamp stands behind it: the CRC covers both.",
+        "The leader always writes base offset and leader epoch; the CRC does not cover them. What else may the "
+        "leader write?",
+        "The timestamp type is a bit of the attributes, and the max timestamp comes after the attributes. The CRC "
+        "covers both.",
         "A topic of CreateTime keeps the max timestamp; one of LogAppendTime writes the clock. Did either field change?",
     ],
     beliefs=[
         Belief(
             lambda batch_type, latest, topic_type, now: True,
-            "You compute a new CRC for each batch, because its offset changes. The offset lies outside of the CRC.",
+            "You compute a new CRC for each batch, because its offset changes. The CRC does not cover the offset.",
         ),
         Belief(
             lambda batch_type, latest, topic_type, now: False,
-            "You never compute one. The timestamp type and the max timestamp lie inside of the CRC.",
+            "You never compute a new CRC. The CRC covers the timestamp type and the max timestamp.",
         ),
         Belief(
             lambda batch_type, latest, topic_type, now: topic_type == _APPEND,
-            "You look at the topic alone. What decides is whether a field changes.",
+            "You look at the topic's type only. A new CRC is needed only if a field changes.",
         ),
         Belief(
             lambda batch_type, latest, topic_type, now: batch_type != topic_type,
-            "You look at the type alone. A batch that has it already may still carry another time.",
+            "You look at the type only. A batch that already has the topic's type may still have another max "
+            "timestamp.",
         ),
         Belief(
             lambda batch_type, latest, topic_type, now: topic_type == _APPEND and latest != now,
-            "You look at the time alone. The type is a bit of the attributes, and covered as well.",
+            "You look at the time only. The type is a bit of the attributes, and the CRC covers it as well.",
         ),
     ],
 )

@@ -88,24 +88,26 @@ removed_offsets = Exercise(
     judged_by_spark,
     solutions.gone_offsets,
     hints=[
-        "A batch stands for all offsets from its base offset to base offset + last offset delta, whatever is left in it.",
+        "A batch covers all offsets from its base offset to base offset + last offset delta, even if some of its "
+        "records are gone.",
         "`explode(sequence(base_offset, base_offset + last_offset_delta))` gives a row for each of them.",
-        "`LEFT ANTI JOIN` keeps those that no record has.",
+        "`LEFT ANTI JOIN` keeps the rows whose offset no record has.",
     ],
     beliefs=[
         Belief(
             _between_the_survivors,
-            "You look between the first and the last record that are left. The batch began before, or ends behind them.",
+            "You look only between the first and the last record that is left. The batch may begin before the first "
+            "one and end after the last one.",
         ),
         Belief(
             _up_to_the_last_survivor,
-            "You let a batch end with its last record. Its last offset delta stays what it was.",
+            "You let a batch end at its last remaining record. Compaction does not change the last offset delta.",
         ),
         Belief(
             _without_empty_batches,
-            "You pass over a batch without records. It is kept for its producer's sake, and all its offsets are gone.",
+            "You skip a batch without records. Kafka keeps it because of its producer, and all its offsets are gone.",
         ),
-        Belief(_relative, "You name offsets by their distance from the batch's base. A reader asks for absolute ones."),
+        Belief(_relative, "You give offsets relative to the batch's base offset. The answer wants absolute offsets."),
     ],
     normal=as_rows,
 )

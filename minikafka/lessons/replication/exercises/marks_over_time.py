@@ -158,33 +158,41 @@ marks_over_time = Exercise(
     judged_by_spark,
     solutions.high_watermarks,
     hints=[
-        "First a grid: every t with every replica. `LEFT JOIN {events} USING (t, replica)` leaves gaps in it.",
-        "last_value(end, true) OVER (PARTITION BY replica ORDER BY t) fills a gap with what was told last; the same for"
-        " in_isr.",
-        "For each t the least end among the members and their number; then the running maximum, max(…) OVER (ORDER BY t),"
-        " of those t that have members enough.",
+        "First make a grid: every t with every replica. `LEFT JOIN {events} USING (t, replica)` leaves nulls in it.",
+        "last_value(end, true) OVER (PARTITION BY replica ORDER BY t) replaces a null by the last known value. Do "
+        "the same for in_isr.",
+        "For each t compute the least end of the members, and the number of members. Then take the running maximum, "
+        "max(…) OVER (ORDER BY t), over those t that have enough members.",
     ],
     beliefs=[
         Belief(
             _marks(rises=lambda hw, end: max(end, 0)),
-            "Your mark falls. When a follower that lags joins, the leader's mark stays where it was.",
+            "Your high watermark falls. When a follower that is behind joins the ISR, the high watermark does not "
+            "change.",
         ),
-        Belief(_marks(choose=max), "You take the greatest end: records that only one replica has."),
+        Belief(
+            _marks(choose=max),
+            "You take the greatest end. Only one replica may have these records: take the least end.",
+        ),
         Belief(
             _marks(members=lambda known: list(known)),
-            "You wait for followers that have left the ISR. In these runs they are far behind: only members count.",
+            "You also count followers that have left the ISR. In these cases they are far behind, so only members "
+            "count.",
         ),
         Belief(
             _marks(enough=lambda members, min_isr: True),
-            "Your mark moves while the ISR is smaller than the minimum. It stands still until there are enough again.",
+            "Your high watermark rises while the ISR is smaller than the minimum. It must not rise until the ISR is "
+            "large enough again.",
         ),
         Belief(
             _marks(unknown=lambda ends: [end for end in ends if end >= 0]),
-            "You leave out a member that has not fetched yet. Nobody knows what it has: the mark waits.",
+            "You leave out a member that has not fetched yet. The leader does not know its end, so the high "
+            "watermark does not rise.",
         ),
         Belief(
             _marks(below=lambda hw: 0),
-            "You put the mark back to 0 while there are too few members. It stands still: what was committed stays so.",
+            "You set the high watermark to 0 while there are too few members. It must not change: committed records "
+            "stay committed.",
         ),
     ],
     normal=as_rows,

@@ -151,45 +151,49 @@ out_of_sync = Exercise(
     judged_by_spark,
     solutions.lagging,
     hints=[
-        "For each fetch: what does it prove? If its offset is at or above `end`, that the follower was caught up at `t`. If"
-        " it is only at or above the `end` of the fetch before (`lag(end) OVER …`), then at the `t` of that one.",
-        "Each replica's last proof counts, and the beginning is one for all: greatest(began, max(…)).",
-        "It goes if that was more than `max_lag` before `now`, and the offset of its last fetch is not `leader_end`:"
-        " GROUP BY replica HAVING max_by(offset, t) <> {leader_end} AND …",
+        "For each fetch: what does it prove? If its offset is at or above `end`, the follower was caught up at `t`. "
+        "If it is only at or above the `end` of the fetch before (`lag(end) OVER …`), the follower was caught up at "
+        "the `t` of that fetch.",
+        "The last moment at which a replica was caught up counts, but at least the moment at which the leader began: "
+        "greatest(began, max(…)).",
+        "A replica must leave if that moment was more than `max_lag` before `now`, and the offset of its last fetch "
+        "is not `leader_end`: GROUP BY replica HAVING max_by(offset, t) <> {leader_end} AND …",
     ],
     beliefs=[
         Belief(
             _lagging(vouches=lambda offset, t, end, before: t),
-            "You take every fetch for a proof. A follower that asks often and copies too little lags all the same.",
+            "You treat every fetch as a proof. A follower that fetches often but copies too little is behind all the "
+            "same.",
         ),
         Belief(
             _lagging(vouches=lambda offset, t, end, before: t if offset >= end else None),
-            "You only trust a fetch that reaches the leader's end of its moment. Under steady writes none does: one that"
-            " reaches the end of the fetch before shows that the follower was caught up then.",
+            "You count only a fetch that reaches the leader's end at its own moment. Under steady writes no fetch "
+            "does. A fetch that reaches the end of the fetch before shows that the follower was caught up then.",
         ),
         Belief(
             _lagging(
                 vouches=lambda offset, t, end, before: t if offset >= end or before and offset >= before[2] else None
             ),
-            "You date the proof too late. What reaches the end of the fetch before was caught up at the time of the fetch"
-            " before.",
+            "Your moment is too late. If a fetch reaches the end of the fetch before, the follower was caught up at "
+            "the time of the fetch before.",
         ),
         Belief(
             _lagging(at_the_end=lambda offset, leader_end: False),
-            "You take out a follower that stands at the leader's end. It has everything, however long it is silent.",
+            "You remove a follower whose log ends where the leader's does. It has every record, even if it has not "
+            "fetched for a long time.",
         ),
         Belief(
             _lagging(too_long=lambda lag, max_lag: lag >= max_lag),
-            "You take a follower out after exactly `max_lag`. It must be more.",
+            "You remove a follower after exactly `max_lag`. It must be more.",
         ),
         Belief(
             _lagging(first=lambda began: 0),
-            "You forget the beginning: a new leader takes every member of the ISR for caught up at that moment.",
+            "You forget `began`: a new leader treats every member of the ISR as caught up at that moment.",
         ),
         Belief(
             _a_later_fetch_vouches,
-            "You let any later fetch vouch for an earlier moment. The leader remembers its end for one fetch only, the one"
-            " before.",
+            "You let any later fetch prove something about an earlier moment. The leader remembers its end of one "
+            "fetch only, the one before.",
         ),
     ],
     normal=as_rows,

@@ -89,31 +89,34 @@ sparse_index = Exercise(
     judged_by_spark,
     solutions.index_entries,
     hints=[
-        "Count the bytes since the last entry; the count starts at 0, so the first batch can't have an entry.",
-        "The question `since_entry > interval` comes before this batch's own bytes are counted.",
+        "Count the bytes since the last entry. The count starts at 0, so the first batch never gets an entry.",
+        "Check `since_entry > interval` before you add this batch's own bytes.",
         "An entry is (last offset of the batch - base offset, position at which the batch begins).",
     ],
     beliefs=[
         Belief(
             _index_absolute,
-            "Your index holds absolute offsets. It holds offsets relative to the segment's base: 4 bytes.",
+            "Your index holds absolute offsets. Kafka's holds offsets relative to the segment's base offset, in 4 "
+            "bytes.",
         ),
         Belief(
             _index_first_offsets,
-            "You name each batch by its first offset. Since Kafka 2.0 an entry holds the last one.",
+            "Your entries hold the first offset of a batch. Since Kafka 2.0 an entry holds its last offset.",
         ),
         Belief(
             _index_batch_ends,
-            "You note where a batch ends. An entry has the position at which the batch begins: a reader starts there.",
+            "You write the position at which a batch ends. An entry has the position at which the batch begins: a "
+            "reader starts there.",
         ),
         Belief(
             _entries_by(counts_anew=False),
-            "You never restart the count: from the first entry on, each batch gets one. After an entry the count starts"
-            " from 0.",
+            "You never set the count back: from the first entry on, each batch gets one. After an entry the count "
+            "starts again from 0.",
         ),
         Belief(
             _entries_by(counts_itself=True, counts_the_indexed=False),
-            "You count a batch before you ask. Kafka asks first: only bytes before the batch count.",
+            "You count a batch before you decide about its entry. Kafka decides first: only bytes before the batch "
+            "count.",
         ),
         Belief(
             _index_at_the_interval,
@@ -121,8 +124,8 @@ sparse_index = Exercise(
         ),
         Belief(
             _entries_by(counts_the_indexed=False),
-            "You leave out the bytes of a batch that got an entry. The count starts again from 0, then that batch is"
-            " counted.",
+            "You do not count the bytes of a batch that gets an entry. The count is set to 0 first, then that batch "
+            "is counted.",
         ),
         Belief(
             _index_every_batch, "You index every batch. The index is sparse: one entry for each index.interval.bytes."

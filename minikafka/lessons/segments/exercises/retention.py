@@ -30,5 +30,7 @@ def spares_the_active_segment(solution: Callable[..., Any]) -> Belief:
         return [base for base in as_rows(solution(segments, *limits)) if base != newest]
 
     return Belief(
-        answer, "You never delete the active segment. When all may go, Kafka rolls a new one and lets all of them go."
+        answer,
+        "You never delete the active segment. If all segments may be deleted, Kafka rolls a new one and deletes "
+        "all the others.",
     )

@@ -56,21 +56,22 @@ by_size = Exercise(
     judged_by_spark,
     solutions.deletable_by_size,
     hints=[
-        "For each segment: how many bytes would stay if it and all older ones went? Two window sums tell.",
-        "`sum(size) OVER ()` is the whole log, `sum(size) OVER (ORDER BY base)` what goes with this segment.",
-        "A segment may go while the rest is still >= the limit; a limit below 0 is no limit.",
+        "For each segment: how many bytes would stay if it and all older ones were deleted? You need two window sums.",
+        "`sum(size) OVER ()` is the size of the whole log. `sum(size) OVER (ORDER BY base)` is the size of this "
+        "segment and all older ones.",
+        "A segment may be deleted if the rest is still >= the limit. A limit below 0 means no limit.",
     ],
     beliefs=[
         Belief(
             _oldest_while(lambda rest, size, limit: rest <= limit),
-            "You delete until the log fits under the limit. retention.bytes is what is kept at least:"
-            " a segment goes only while the rest still has that many bytes.",
+            "You delete until the log is at or below the limit. retention.bytes is what Kafka keeps at least: it "
+            "deletes a segment only if the rest still has that many bytes.",
         ),
         Belief(
             _oldest_while(lambda rest, size, limit: rest - size <= limit),
-            "You keep a segment when the rest would be exactly the limit. The rule is rest >= limit.",
+            "You keep a segment if the rest would be exactly the limit. The rule is rest >= limit.",
         ),
-        Belief(_no_limit_is_a_limit, "You took −1 for a number of bytes. It means that there is no limit."),
+        Belief(_no_limit_is_a_limit, "You treat −1 as a number of bytes. It means that there is no limit."),
         spares_the_active_segment(solutions.deletable_by_size),
     ],
     normal=as_rows,

@@ -59,29 +59,32 @@ by_time = Exercise(
     solutions.deletable_by_time,
     hints=[
         "A segment is expired when now - its largest timestamp > retention.ms.",
-        "The walk stops at the first segment that stays: all older ones must be expired too.",
+        "Kafka goes from the oldest segment on and stops at the first that stays. So all older segments must be "
+        "expired, too.",
         "`bool_and(…) OVER (ORDER BY base)` is true as long as every row so far was.",
     ],
     beliefs=[
         Belief(
             _each_for_itself,
-            "You judge each segment on its own. The walk goes from the oldest and stops at the first that stays:"
-            " an expired segment after it waits.",
+            "You decide about each segment on its own. Kafka goes from the oldest segment on and stops at the first "
+            "that stays. An expired segment after that one stays, too.",
         ),
         Belief(
             _oldest_while(lambda age, limit: limit < 0 or age < limit),
-            "You let a segment go at exactly retention.ms. It must be older than that: `>`.",
+            "You delete a segment that is exactly as old as retention.ms. It must be older: `>`.",
         ),
         spares_the_active_segment(solutions.deletable_by_time),
-        Belief(_the_oldest_only, "You delete one segment. All that are expired go, up to the first that stays."),
+        Belief(
+            _the_oldest_only, "You delete only one segment. Kafka deletes all expired ones up to the first that stays."
+        ),
         Belief(
             _nothing_if_nothing_stays,
-            "When all are expired you delete none (in SQL, what is compared with the minimum of no rows is null). All"
-            " of them go.",
+            "If all are expired you delete none (in SQL, a comparison with the minimum of no rows is null). Kafka "
+            "deletes all of them.",
         ),
         Belief(
             _oldest_while(lambda age, limit: age <= limit),
-            "You took −1 for a number of milliseconds. It means that there is no limit.",
+            "You treat −1 as a number of milliseconds. It means that there is no limit.",
         ),
     ],
     normal=as_rows,

@@ -57,38 +57,39 @@ rolling = Exercise(
     judged_by_spark,
     solutions.base_offsets,
     hints=[
-        "Carry two numbers from append to append: the bytes in the active segment, and the log end offset.",
-        "Kafka asks before it writes: is what is there more than the limit minus what comes? `size > limit - incoming`.",
+        "Keep two numbers from append to append: the bytes in the active segment, and the log end offset.",
+        "Kafka decides before it writes: it rolls if `size > limit - incoming`, where `incoming` is the number of "
+        "bytes of the append.",
         "A new segment begins at the log end offset, and its size starts from 0.",
     ],
     beliefs=[
         Belief(
             _rolls_if(lambda size, incoming, limit: size and size >= limit - incoming),
-            "You roll when a batch would fill the segment exactly. Kafka asks `size > segment.bytes - incoming`:"
-            " a segment may be exactly full.",
+            "You roll if a batch would fill the segment exactly. Kafka's rule is `size > segment.bytes - incoming`: "
+            "a segment may be exactly full.",
         ),
         Belief(
             _rolls_if(lambda size, incoming, limit: size >= limit - incoming),
-            "You roll when a batch would fill the segment exactly, even an empty one, which leaves two segments with"
-            " the same base. Kafka asks `size > segment.bytes - incoming`.",
+            "You roll if a batch would fill the segment exactly, even an empty one; then two segments have the same "
+            "base offset. Kafka's rule is `size > segment.bytes - incoming`.",
         ),
         Belief(
             _rolls_if(_kafkas_question, starts_anew=False),
-            "You go on counting after a roll. A new segment is empty: its size starts from 0.",
+            "You do not set the size back after a roll. A new segment is empty: its size starts from 0.",
         ),
         Belief(
             _rolls_if(lambda size, incoming, limit: size > limit),
-            "You let the batch in and roll afterwards. Kafka rolls first: no segment grows past segment.bytes.",
+            "You write the batch and roll afterwards. Kafka rolls first, so no segment grows past segment.bytes.",
         ),
         Belief(_never_rolls, "You never roll. A batch that does not fit any more begins a new segment."),
         Belief(
             _rolls_if(_kafkas_question, counts_the_first=False),
-            "You don't count the batch that begins a segment. Its bytes lie in there as well.",
+            "You do not count the first batch of a new segment. Its bytes are in that segment, too.",
         ),
         Belief(
             _base_is_the_last_offset,
-            "Your new segments begin at the last offset that was written. A segment begins at the log end offset,"
-            " the next one to be written.",
+            "Your new segments begin at the last offset that was written. A segment begins at the log end offset, "
+            "the offset that the next record gets.",
         ),
     ],
 )

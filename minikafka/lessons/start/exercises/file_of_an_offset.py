@@ -49,22 +49,25 @@ file_names = Exercise(
     judged_by_spark,
     solutions.file_of,
     hints=[
-        "A file holds the offsets from its name's on, up to the next file's name.",
-        "It is the last file whose number is at or below the offset. `int` reads the 20 digits.",
+        "A file holds the offsets from the number in its name up to the number in the next file's name, which is "
+        "excluded.",
+        "The answer is the last file whose number is at or below the offset. `int` reads the 20 digits.",
     ],
     beliefs=[
         Belief(
             lambda names, offset: next((name for name in names if _base(name) >= offset), names[-1]),
-            "You take the file whose name is at or above the offset. A file begins at its name; offsets grow from there.",
+            "You take the file whose name is at or above the offset. A file begins at the offset in its name, and "
+            "its offsets grow from there.",
         ),
         Belief(
             lambda names, offset: max([name for name in names if _base(name) < offset], default=names[0]),
-            "You look strictly below the offset. The offset in a file's name is in that file.",
+            "You take the last file whose name is strictly below the offset. The offset in a file's name is in that "
+            "file, too.",
         ),
-        Belief(lambda names, offset: names[-1], "You take the newest file. It has the newest offsets only."),
+        Belief(lambda names, offset: names[-1], "You take the newest file. It holds only the newest offsets."),
         Belief(
             lambda names, offset: f"{offset:020}.log",
-            "You make a name of the offset itself. Only the first offset of a segment is the name of a file.",
+            "You make a file name from the offset itself. A file is named after the first offset of its segment only.",
         ),
     ],
 )

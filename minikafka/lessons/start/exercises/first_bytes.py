@@ -45,28 +45,30 @@ first_bytes = Exercise(
     solutions.positions,
     hints=[
         "A batch begins where the batches before it in its segment end: add up their bytes.",
-        "`PARTITION BY segment ORDER BY base` lets the sum grow within a segment, and counts the batch itself as well.",
-        "Take its own size off again; or let the frame end at `1 PRECEDING`, and put 0 where there is none.",
+        "`PARTITION BY segment ORDER BY base` lets the sum grow within a segment, and includes the batch itself.",
+        "Subtract the batch's own size; or let the frame end at `1 PRECEDING`, and replace null by 0 in the first row.",
     ],
     beliefs=[
         Belief(
             _by("PARTITION BY segment ORDER BY base"),
-            "You count the batch itself, which gives the byte behind it. A batch begins where the one before it ends.",
+            "You include the batch itself, so you get the byte after its end. A batch begins where the one before it "
+            "ends.",
         ),
         Belief(
             _by("ORDER BY base", "- size"),
-            "You go on adding up in the next segment. Each file begins at byte 0: PARTITION BY segment.",
+            "You continue the sum in the next segment. Each file begins at byte 0: PARTITION BY segment.",
         ),
         Belief(
             _by("PARTITION BY segment", "- size"),
-            "Without ORDER BY a sum is over the whole segment, for each of its rows. ORDER BY lets it grow.",
+            "Without ORDER BY, every row gets the sum of its whole segment. With ORDER BY the sum grows from row to "
+            "row.",
         ),
         Belief(
             lambda batches: batches.sparkSession.sql(
                 "SELECT base, lag(size, 1, 0) OVER (PARTITION BY segment ORDER BY base) FROM {batches} ORDER BY base",
                 batches=batches,
             ),
-            "You take the size of the one batch before. All that came before it in the segment counts.",
+            "You take the size of only one batch, the one before. Add up all batches before it in the segment.",
         ),
         Belief(
             lambda batches: batches.sparkSession.sql(
@@ -75,7 +77,8 @@ first_bytes = Exercise(
                    FROM {batches} ORDER BY base""",
                 batches=batches,
             ),
-            "Before the first batch of a segment there are no rows, and a sum of none is null. It begins at byte 0.",
+            "The first batch of a segment has no rows before it, and the sum of no rows is null. That batch begins "
+            "at byte 0.",
         ),
     ],
     normal=as_rows,

@@ -112,41 +112,46 @@ believed_checkpoint = Exercise(
     judged_by_spark,
     solutions.read_recovery_points,
     hints=[
-        "Version 0, the number of lines, then the lines. Empty is not damaged: there are no recovery points then.",
-        "Another version, a line that does not have three words, or more or fewer lines than announced: the directory is "
-        "offline. A partition or an offset that is no number: the file is not believed, and that is all.",
-        "The lines are read one after the other, and the first fault counts. The number of lines is compared last.",
+        "The file has version 0, the number of entries, then the entries. An empty file is not damaged: it has no "
+        "recovery points.",
+        "The directory goes offline if the version is not 0, if an entry does not have three words, or if there are "
+        "more or fewer entries than announced. If a partition or an offset is not a number, only the file is ignored.",
+        "The lines are read in order, and the first fault counts. The number of entries is compared at the end.",
     ],
     beliefs=[
         Belief(
             _read(bad_number="line"),
-            "You drop the bad line and believe the others. One word that should be a number and is not, and nothing in the file is believed.",
+            "You ignore the bad line and use the others. If one word that should be a number is not one, the start "
+            "ignores the whole file.",
         ),
         Belief(
             _read(bad_number=_OFFLINE),
-            "You give up the disk because of a word that is not a number. That only costs the file: all logs are read from their"
-            " beginning.",
+            "You take the directory offline because of a word that is not a number. The start only ignores the file, "
+            "and reads all logs from their beginning.",
         ),
         Belief(
             _read(bad_line="file"),
-            "You only throw the file away when a line does not have three words. That is taken for a failing disk.",
+            "You only ignore the file if a line does not have three words. The start takes this as a sign of a "
+            "failing disk: the directory goes offline.",
         ),
         Belief(
             _read(bad_number="file", bad_line="file", count="file", version="file"),
-            "You never give up the disk. A file of another form is taken for a failing disk: only a word that is no"
-            " number costs no more than the file.",
+            "You never take the directory offline. The start takes a file of another form as a sign of a failing "
+            "disk. It only ignores the file if a word is not a number.",
         ),
         Belief(
             _read(count="nothing"),
-            "You do not count the lines. Another number than the second line says is taken for a failing disk.",
+            "You do not count the entries. If their number is not the one in the second line, the directory goes "
+            "offline.",
         ),
         Belief(
             _read(version="nothing"),
-            "You do not look at the version. Another one than 0 is taken for a failing disk.",
+            "You do not check the version. If it is not 0, the directory goes offline.",
         ),
         Belief(
             _read(empty=_OFFLINE),
-            "You give up the disk for an empty file. A manager makes one in each new directory: it has no entries.",
+            "You take the directory offline because of an empty file. Kafka's log manager creates an empty file in "
+            "each new directory; it has no entries.",
         ),
     ],
 )

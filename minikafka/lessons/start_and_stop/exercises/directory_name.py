@@ -108,33 +108,33 @@ directory_name = Exercise(
     judged_by_spark,
     solutions.parse_topic_partition_name,
     hints=[
-        "Look at the end first: -delete, -future and -stray. Such a name has an id as well, after its last dot: "
+        "Look at the end first: -delete, -future or -stray. Such a name also has a dot and an id before this ending; "
         "without a dot it is refused.",
-        "What is left is topic-partition. Topics may have dashes and dots in them: `name.rpartition('-')`.",
-        "The topic must not be empty, and the partition must be a number (`isdigit`); else the name is refused.",
+        "What is left is topic-partition. A topic's name may have dashes and dots: use `name.rpartition('-')`.",
+        "The topic must not be empty, and the partition must be a number (`isdigit`). Otherwise the name is refused.",
     ],
     beliefs=[
         Belief(
             lambda name: _parsed(name, split=str.partition),
-            "You split at the first dash. A topic's name may have dashes in it: the partition comes after the last one.",
+            "You split at the first dash. A topic's name may have dashes: the partition comes after the last one.",
         ),
         Belief(
             lambda name: _parsed(name, kinds=False),
-            "You recognise only plain names. A log that waits for its deletion, is being moved or was put aside says so at"
-            " the end of its name.",
+            "You recognise only plain names. If a log waits for its deletion, is being moved, or is stray, the end "
+            "of its name says so.",
         ),
         Belief(
             lambda name: _parsed(name, dot=str.partition),
-            "You cut at the first dot. A topic's name may have dots in it: the id comes after the last one.",
+            "You cut at the first dot. A topic's name may have dots: the id comes after the last one.",
         ),
         Belief(
             lambda name: _parsed(name, needs_id=False),
-            "You accept an ending without an id. Such a name has an id before its ending, after a dot; without one "
-            "the start refuses it.",
+            "You accept an ending without an id. Before the ending there must be a dot and an id; without them the "
+            "start refuses the name.",
         ),
         Belief(
             lambda name: _parsed(name, number=r".*"),
-            "You accept a partition that is not a number. Such a directory ends the start.",
+            "You accept a partition that is not a number. With such a directory the start fails.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

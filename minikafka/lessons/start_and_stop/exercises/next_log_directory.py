@@ -111,19 +111,20 @@ next_log_directory = Exercise(
     judged_by_spark,
     solutions.next_log_dirs,
     hints=[
-        "Leave out the cordoned ones. If none is left, the answer is the first live one, alone.",
-        "The others are sorted by how many logs they have: `log_counts.get(name, 0)`.",
-        "Python's `sorted` keeps the order of those that are equal: the order of log.dirs. (So does Kafka with up to four"
-        " directories; with more, equal ones come in the order of a hash map.)",
+        "Leave out the cordoned directories. If none is left, the answer is only the first live one.",
+        "Sort the others by their number of logs: `log_counts.get(name, 0)`.",
+        "Python's `sorted` keeps the order of equal entries: the order of log.dirs. (Kafka does the same with up to "
+        "four directories; with more, equal ones come in the order of a hash map.)",
     ],
     beliefs=[
         Belief(
             _chosen(may=lambda name, cordoned: True),
-            "You give new logs to cordoned directories. They get one only when all others are cordoned, too.",
+            "You use cordoned directories. They are used only if all directories are cordoned.",
         ),
         Belief(
             _chosen(weight=lambda count, name: 0),
-            "You go by the order of log.dirs. The directory with the fewest logs comes first, whatever their size.",
+            "You use the order of log.dirs only. The directory with the fewest logs comes first, however large they "
+            "are.",
         ),
         Belief(
             _chosen(weight=lambda count, name: -count),
@@ -135,11 +136,11 @@ next_log_directory = Exercise(
         ),
         Belief(
             _without_empty_ones,
-            "You forget directories without a log. They are missing from log_counts, and come first in the answer.",
+            "You forget directories without logs. They are missing in log_counts, and come first in the answer.",
         ),
         Belief(
             _chosen(none_left=False),
-            "You find no directory when all are cordoned. Then the first live one is taken.",
+            "You return no directory if all are cordoned. Then the answer is the first live one.",
         ),
     ],
 )

@@ -146,47 +146,49 @@ deleted_by_retention = Exercise(
     judged_by_spark,
     solutions.deleted,
     hints=[
-        "Which logs are looked at? None whose policy has the word compact. Those without any policy only lose what lies"
-        " below the log start.",
-        "A segment may go if the next one begins at or below the log start (not the last one), or if"
-        " `now − newest > retention_ms` (policy delete, retention_ms not −1). The active one may go by its age.",
-        "Segments go from the oldest on, and the first that may not go ends it:"
-        " `min(may_go) OVER (PARTITION BY partition ORDER BY base)` is true as long as all have gone.",
+        "Which logs does the task look at? It skips each log whose policy contains the word compact. A log without "
+        "any policy only loses segments below its log start.",
+        "A segment may be deleted if the next segment begins at or below the log start (the last segment has no next "
+        "one), or if `now − newest > retention_ms` (policy delete, retention_ms not −1). The active segment may be "
+        "deleted for its age, too.",
+        "The task begins with the oldest segment and stops at the first that stays: `min(may_go) OVER (PARTITION BY "
+        "partition ORDER BY base)` is true as long as all segments so far may be deleted.",
     ],
     beliefs=[
         Belief(
             _going(passed_over=lambda policy: policy == "compact"),
-            "You delete segments of a topic with compact,delete. The task leaves every compacted log to the cleaner's"
-            " threads.",
+            "You delete segments of a topic with compact,delete. The task skips every compacted log; the cleaner's "
+            "threads handle them.",
         ),
         Belief(
             _going(passed_over=lambda policy: False, deletes=bool),
-            "You delete old segments of compacted logs. The task leaves those to the cleaner's threads.",
+            "You delete old segments of compacted logs. The task skips them; the cleaner's threads handle them.",
         ),
         Belief(
             _going(old=lambda age, limit: age >= limit),
-            "You delete a segment that is exactly as old as retention.ms. It goes when it is older.",
+            "You delete a segment that is exactly as old as retention.ms. It must be older.",
         ),
         Belief(
             _going(ends_at_first=False),
-            "You delete a segment after one that stays. Deletion goes from the oldest on and ends at the first that is"
-            " kept: a log has no holes.",
+            "You delete a segment after one that stays. The task begins with the oldest segment and stops at the "
+            "first that stays, so that a log has no gaps.",
         ),
         Belief(
             _going(active_stays=True),
-            "You keep the active segment. If all of it is old it goes, too, and an empty one takes its place.",
+            "You keep the active segment. If it is old enough it is deleted, too, and a new, empty segment takes its "
+            "place.",
         ),
         Belief(
             _going(starts=False),
-            "You look at ages only. What lies wholly below the log start goes at the same run.",
+            "You look at ages only. A segment that is completely below the log start is deleted in the same run.",
         ),
         Belief(
             _going(limited=lambda limit: True),
-            "You take a retention.ms of −1 for a very short time. It means: for ever.",
+            "You treat a retention.ms of −1 as a very short time. It means that there is no limit.",
         ),
         Belief(
             _going(deletes=lambda policy: True),
-            "You delete old segments of a topic without any policy. It only loses what lies below its log start.",
+            "You delete old segments of a topic without any policy. It only loses segments below its log start.",
         ),
     ],
     normal=as_rows,

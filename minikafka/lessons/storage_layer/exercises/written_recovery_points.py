@@ -87,32 +87,35 @@ written_recovery_points = Exercise(
     judged_by_spark,
     solutions.recovery_points,
     hints=[
-        "First the last run of the task at or before now: it runs at second 30, and then every 60 seconds. Before second"
-        " 30 the file is empty.",
-        "Of each partition that was there at that second, the greatest log_end of its rolls up to then; 0 if it had none.",
-        "`(SELECT max(id) AS tick FROM range(30, {now} + 1, 60))` is the run; join the events with `second < tick`.",
+        "First find the last run of the task at or before now: it runs at second 30, and then every 60 seconds. "
+        "Before second 30 the file has no lines.",
+        "For each partition that existed at that second, take the greatest log_end of its rolls up to then; 0 if it "
+        "has had none.",
+        "`(SELECT max(id) AS tick FROM range(30, {now} + 1, 60))` is the last run. Join the events with `second < "
+        "tick`.",
     ],
     beliefs=[
         Belief(
             _said(tick=lambda now: now),
-            "Your file knows all that has been flushed by now. It says what had been flushed when it was written last.",
+            "Your file has everything that is flushed by now. It must have what was flushed when the file was "
+            "written last.",
         ),
         Belief(
             _said(kinds=("roll", "append")),
-            "You write the log's end. An append flushes nothing: a roll does.",
+            "You use the log end. An append flushes nothing; a roll does.",
         ),
         Belief(
             _said(tick=lambda now: now // 60 * 60),
-            "You let the task run at full minutes. The first run comes after log.initial.task.delay.ms, 30 seconds, and"
-            " the others 60 seconds apart from that.",
+            "You let the task run at full minutes. The first run comes after log.initial.task.delay.ms, 30 seconds; "
+            "then it runs every 60 seconds.",
         ),
         Belief(
             _said(zeros=False),
-            "You leave out logs of which nothing was flushed. They have a line as well, with 0.",
+            "You leave out logs of which nothing has been flushed. They have a line, too, with 0.",
         ),
         Belief(
             _said(of_all=True),
-            "You have a line for a log that was made after the file was written.",
+            "You have a line for a log that was created after the file was written.",
         ),
     ],
     normal=as_rows,

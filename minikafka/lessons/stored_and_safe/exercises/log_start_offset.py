@@ -65,27 +65,29 @@ log_start = Exercise(
     judged_by_spark,
     solutions.new_log_start,
     hints=[
-        "Three of the five go through maybe_increment_log_start_offset: it only grows, and above HW it refuses.",
-        "Truncation can only lower it, to the new end. Full truncation sets it.",
+        "Three of the five events call maybe_increment_log_start_offset. It only raises the log start, and refuses "
+        "an offset above HW.",
+        "A truncation can only lower the log start, to the new log end. A full truncation sets it.",
     ],
     beliefs=[
         Belief(
             _wrong_at(_INCREMENTS, lambda offset, start, hw: max(start, min(offset, hw))),
-            "You lower a log start above HW to HW. It is refused with OffsetOutOfRangeException, and nothing moves.",
+            "If the offset is above HW, you use HW. Kafka refuses it with OffsetOutOfRangeException, and nothing "
+            "moves.",
         ),
         Belief(
             _wrong_at(("leader's log start",), lambda offset, start, hw: offset),
-            "You trust the leader in everything. A follower applies the same two rules to its leader's log start:"
-            " not above HW, and only upwards.",
+            "You take the leader's log start without a check. A follower applies the same two rules to it: not above "
+            "HW, and only upwards.",
         ),
         Belief(
             _wrong_at(("leader's log start",), lambda offset, start, hw: max(offset, start)),
-            "You let a leader's log start go above the follower's HW. That is refused on a follower as well.",
+            "You let the log start go above the follower's HW. A follower refuses this as well.",
         ),
         Belief(
             _wrong_at(("truncate",), lambda offset, start, hw: start),
-            "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the"
-            " new end.",
+            "Your log start stays although the log is truncated below it. Then it would be above LEO, so Kafka "
+            "lowers it to the new end.",
         ),
         Belief(
             lambda event, offset, start, hw: start if offset > hw and event != "truncate fully" else offset,
@@ -93,22 +95,23 @@ log_start = Exercise(
         ),
         Belief(
             _wrong_at(("truncate",), lambda offset, start, hw: offset),
-            "Your log start goes to the target of every truncation. It can only lower it: a target above the log start"
-            " leaves it.",
+            "Your log start moves to the target of every truncation. A truncation can only lower it; a target above "
+            "the log start does not change it.",
         ),
         Belief(
             _wrong_at(("segments deleted",), lambda offset, start, hw: offset),
-            "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only"
-            " grows.",
+            "Your log start falls back to a segment's base offset. DeleteRecords may have raised it above that, and "
+            "it only grows.",
         ),
         Belief(
             _wrong_at(_INCREMENTS, lambda offset, start, hw: max(start, offset)),
-            "You raise the log start above HW. That is refused: unreplicated records would be declared deleted.",
+            "You raise the log start above HW. Kafka refuses this, because records that are not replicated would "
+            "count as deleted.",
         ),
         Belief(
             _wrong_at(("truncate fully",), lambda offset, start, hw: max(start, offset)),
-            "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its"
-            " leader begins.",
+            "You let a full truncation only raise the log start. It sets the log start, also to a lower offset: a "
+            "follower begins again where its leader's log begins.",
         ),
     ],
 )

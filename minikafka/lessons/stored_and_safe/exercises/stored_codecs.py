@@ -71,13 +71,15 @@ stored_codecs = Exercise(
     _judged_by_tables,
     solutions.codecs_stored,
     hints=[
-        "Three kinds of topic: `producer` keeps, `uncompressed` unpacks, the name of a codec packs with that codec.",
+        "There are three kinds of topic. `producer` keeps the codec, `uncompressed` decompresses, and the name of a "
+        "codec compresses with that codec.",
         "A marker arrives uncompressed and is left as it is, whatever the topic says.",
     ],
     beliefs=[
         Belief(
             _codecs(lambda codec, topic, marker: codec),
-            "You leave every batch as it came. That is compression.type=producer; any other value is the topic's own codec.",
+            "You leave every batch as it arrived. That is compression.type=producer; any other value is the topic's "
+            "own codec.",
         ),
         Belief(
             _codecs(lambda codec, topic, marker: _right(codec, topic, False)),
@@ -85,16 +87,17 @@ stored_codecs = Exercise(
         ),
         Belief(
             _codecs(lambda codec, topic, marker: codec if codec == "none" else _right(codec, topic, marker)),
-            "You leave uncompressed batches alone. A topic with a codec of its own compresses them, too.",
+            "You do not change uncompressed batches. A topic with its own codec compresses them, too.",
         ),
         Belief(
             _codecs(lambda codec, topic, marker: _right(codec, topic, marker) if codec == "none" else codec),
-            "You leave compressed batches alone. The topic's codec counts: what has another one is unpacked and packed anew.",
+            "You do not change compressed batches. The topic's codec counts: a batch with another codec is "
+            "decompressed and compressed again.",
         ),
         Belief(
             _codecs(lambda codec, topic, marker: "uncompressed" if _right(codec, topic, marker) != codec
                     and topic == "uncompressed" else _right(codec, topic, marker)),
-            "uncompressed is a value of the topic's setting. The codec of such a batch is none.",
+            "\"uncompressed\" is a value of the topic's setting. The codec of such a batch is \"none\".",
         ),
     ],
     normal=as_rows,

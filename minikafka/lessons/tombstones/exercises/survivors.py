@@ -46,7 +46,7 @@ def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0,
 
         workload = _workload(rounds, now_ms, keys)
         told = run(workload, factory, scratch())
-        return _offsets(told.value(len(workload) - 1, "result"))
+        return offsets_in(told.value(len(workload) - 1, "result"))
 
     return AskedCase(f"{name}; cleaned up to {end}", (records, end, START_MS + now_ms), expected, asked)
 
@@ -76,7 +76,7 @@ def _workload(rounds: list[str], now_ms: int, keys: int) -> Workload:
     return Workload.parse("\n".join([*lines, "consume 0"]))
 
 
-def _offsets(told: str) -> list[int]:
+def offsets_in(told: str) -> list[int]:
     """`0..2 5` as the offsets 0, 1, 2 and 5."""
     found: list[int] = []
     for word in told.split():
@@ -122,46 +122,50 @@ survivors = Exercise(
     judged_by_spark,
     solutions.surviving,
     hints=[
-        "What was aborted goes. Of the rest, what lies at or above `end` stays: the map knows nothing of it. Below, a row"
-        " must be the newest of its key.",
-        "Newest among what? Rows below `end` whose transaction was not aborted: a window over each key, or a join.",
-        "A tombstone (value IS NULL) that is the newest stays while horizon IS NULL OR {now} < horizon.",
+        "Aborted records are removed. Of the others, a record at or above `end` stays, because the map was not built "
+        "from it. A record below `end` must be the newest of its key.",
+        "Newest among the records below `end` whose transaction was not aborted: use a window over each key, or a "
+        "join.",
+        "If the newest record is a tombstone (value IS NULL), it stays only if horizon IS NULL OR {now} < horizon.",
     ],
     beliefs=[
         Belief(
             _kept(candidates=lambda row, end: not row.aborted),
-            "You look for the newest above `end` as well. The map ended there, so nobody has seen those rows yet.",
+            "You look for the newest record above `end` as well. The map ends there, so the cleaner does not know "
+            "those records.",
         ),
         Belief(
             _kept(candidates=lambda row, end: row.offset < end, aborted_stay=lambda row, end: True),
-            "You take a row that belongs to an aborted transaction for the newest. It never counted: it goes, and the"
-            " older row stays.",
+            "You treat a record of an aborted transaction as the newest. An aborted record never counts: it is "
+            "removed, and the older record stays.",
         ),
         Belief(
             _kept(candidates=lambda row, end: row.offset < end),
-            "You lose a row needlessly: if the newest of a key was aborted, the one before it is the newest, and"
-            " stays.",
+            "You remove one record too many. If the newest record of a key was aborted, the one before it is the "
+            "newest, and stays.",
         ),
         Belief(
             _kept(stands=lambda row, now: False),
-            "You drop every tombstone. It stays until its horizon, for readers who have the old value.",
+            "You remove every tombstone. A tombstone stays until its horizon, for readers that still have the old "
+            "value.",
         ),
         Belief(
             _kept(stands=lambda row, now: True),
-            "You keep tombstones for ever. From its horizon on, a tombstone goes.",
+            "You keep tombstones for ever. From its horizon on, a tombstone is removed.",
         ),
         Belief(
             _kept(stands=lambda row, now: row.horizon is None or now <= row.horizon),
-            "You keep a tombstone at its horizon. It stays while now < horizon.",
+            "You keep a tombstone at its horizon. It stays only while now < horizon.",
         ),
         Belief(
             _kept(above=lambda row, end: False),
-            "You drop what lies above `end`, or judge it by rows below. It was not looked at: it stays as it is.",
+            "You remove records at or above `end`, or compare them with records below. The map was not built from "
+            "them: they stay.",
         ),
         Belief(
             _kept(aborted_stay=lambda row, end: row.offset >= end),
-            "You keep aborted rows above `end`. The map does not decide about them: they go wherever a segment is written"
-            " anew.",
+            "You keep aborted records above `end`. The map does not matter for them: they are removed when their "
+            "segment is rewritten.",
         ),
     ],
     normal=as_rows,
