@@ -329,7 +329,7 @@ lanes.play()
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Leader epochs: rebuild](12b-leader-epochs-rebuild.ipynb), a function and a rung.
+# They have a notebook of their own: [Leader epochs: rebuild](12b-leader-epochs-rebuild.ipynb), two functions and a rung.
 
 # %% [markdown]
 # ## 7. Honesty box

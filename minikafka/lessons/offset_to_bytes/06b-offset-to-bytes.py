@@ -314,7 +314,7 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 #
 # ## 6. Exercises
 #
-# In [From an offset to bytes: rebuild](06b-offset-to-bytes-rebuild.ipynb): a function and two rungs.
+# In [From an offset to bytes: rebuild](06b-offset-to-bytes-rebuild.ipynb): two functions and two rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

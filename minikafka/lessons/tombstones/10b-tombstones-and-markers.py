@@ -295,7 +295,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb), one function and three rungs.
+# They have a notebook of their own: [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb), two functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -284,8 +284,8 @@ checks = Rung(
         "data of the marker's transaction are removed, the second if the batch was aborted.",
         "It sets `self._discard_batch_records` to True if the records must be removed: for an aborted batch at once, "
         "for a marker without data when its delete horizon is reached.",
-        "A batch for which `_is_last_of_producer` is True, or that is the last one below the first uncleanable offset, stays at least as an empty "
-        "header.",
+        "A batch for which `_is_last_of_producer` is True, or that is the last one below the first uncleanable offset, "
+        "stays at least as an empty header.",
         "The second value of the answer is True for a marker without data. Such a marker then gets a horizon if it "
         "has none.",
     ),
@@ -312,8 +312,8 @@ checks = Rung(
         ),
         Belief(
             _checks(bound=lambda self, batch: False),
-            "You remove the last empty batch below the first uncleanable offset. Its header must stay, so that its offsets are "
-            "not lost.",
+            "You remove the last empty batch below the first uncleanable offset. Its header must stay, so that its "
+            "offsets are not lost.",
         ),
         Belief(
             _checks(aborted_go=False),
