@@ -83,7 +83,7 @@ class ProduceHandler:
         non_existing: _Status = {}
         invalid: _Status = {}
         authorized: dict[TopicIdPartition, MemoryRecords] = {}
-        # 2. An id that no topic has: only versions that send ids have an error for it.
+        # 2. A topic id that does not exist: only request versions with ids have an error for it.
         known = []
         for topic_id_partition, records in requested:
             if not topic_id_partition.topic and version >= FIRST_VERSION_WITH_TOPIC_IDS:
@@ -95,7 +95,7 @@ class ProduceHandler:
             request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
         )
         for topic_id_partition, records in known:
-            # 4. Is there such a partition? Who may not write there is not told.
+            # 4. Does the partition exist? Whoever may not write to the topic does not learn it.
             if topic_id_partition.topic not in writable:
                 unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
                 continue

@@ -441,7 +441,7 @@ class Log:
         # 2. It is never below the log start.
         if high_watermark.message_offset < self.log_start_offset:
             new_high_watermark = LogOffsetMetadata(self.log_start_offset)
-        # 3. At the log end the place is known.
+        # 3. At or above the log end it is the log end, whose place is known.
         elif high_watermark.message_offset >= end_offset_metadata.message_offset:
             new_high_watermark = end_offset_metadata
         else:

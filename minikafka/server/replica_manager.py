@@ -328,7 +328,7 @@ class ReplicaManager(AllPartitions):
         if required_acks not in (-1, 0, 1):
             response_callback({key: PartitionResponse(Errors.INVALID_REQUIRED_ACKS) for key in entries_per_partition})
             return
-        # 2. The leader's part; what waits for these partitions is checked later, when all locks are free.
+        # 2. Append to each partition. Waiting requests are checked later, when no lock is held.
         results = self.append_records_to_leader(
             required_acks,
             internal_topics_allowed,

@@ -1,9 +1,12 @@
-"""How long the lessons are to read: a table of words and cells, and what none may exceed.
+"""How long the lessons are to read: a table of words, cells and minutes, and what none may exceed.
 
 Counted is what a reader meets in the notebook to read: prose, also what is folded; predictions, with the words for each
 wrong answer; each sentence of a stepper once a walk. Errata are counted apart: they are folded, for readers of older
 texts. The card repeats what the lesson has said, so it is not counted, and the line that tells what comes next is no
 cell of its own. Nor are code, what it prints, and the words in pictures counted.
+
+A lesson tells at its beginning how many minutes it takes to read. They come from what is counted here: 200 words take a
+minute, a cell of code one, a prediction one more, and a frame of a stepper ten seconds.
 """
 
 import re
@@ -19,6 +22,8 @@ from minikafka.lab.teaching.lesson_parts import CARD
 
 MOST = 1_800, 60
 """Words and cells that a lesson may have; one that is longer becomes two, as 04a and 04b."""
+MOST_MINUTES_OFF = 5
+"""By so much may the minutes that a lesson tells differ from those that it takes."""
 _NO_WORDS = re.compile(r"<[^>]+>|\]\([^)]*\)|^#+ |^\|[:|-]+\|$", re.MULTILINE)
 _WORD = re.compile(r"\S*\w\S*")
 _STEP = re.compile(r"^\d+\. +([\w.]+ \d+)\. (.*?)(?: \[.*\])?$", re.MULTILINE)
@@ -33,11 +38,19 @@ class Length:
     steps: int
     errata: int
     cells: int
+    of_code: int
+    asked: int
+    frames: int
 
     @property
     def words(self) -> int:
         """All that a reader meets, without errata."""
         return self.prose + self.predictions + self.steps
+
+    @property
+    def minutes(self) -> int:
+        """What it takes to read the lesson: to run its cells, to answer its questions and to walk with its steppers."""
+        return round(self.words / 200 + self.of_code + self.asked + self.frames / 6)
 
 
 def words_in(text: str) -> int:
@@ -54,13 +67,16 @@ def length_of(notebook) -> Length:
     shown = {
         cell.id: "\n".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs) for cell in code
     }
-    walks = (dict(_STEP.findall(words)) for words in shown.values())
+    walks = [_STEP.findall(words) for words in shown.values()]
     return Length(
         prose=sum(words_in(cell.source) for cell in cells if cell.cell_type == "markdown"),
         predictions=sum(map(words_in, [*(call.question for call in asked), *beliefs])),
-        steps=sum(words_in(sentence) for walk in walks for sentence in walk.values()),
+        steps=sum(words_in(sentence) for walk in walks for sentence in dict(walk).values()),
         errata=sum(words_in(shown[cell.id]) for cell in code if re.search(r"^erratum\(", cell.source, re.MULTILINE)),
         cells=sum(not cell.source.startswith("**Next:**") for cell in cells),
+        of_code=len(code),
+        asked=len(asked),
+        frames=sum(map(len, walks)),
     )
 
 
@@ -79,11 +95,11 @@ def test_words_are_counted_as_a_reader_counts_them():
 
 
 def test_the_table_of_lengths(capsys):
-    rows = [("lesson", "prose", "predictions", "steps", "words", "of", "cells", "of", "errata")]
+    rows = [("lesson", "prose", "predictions", "steps", "words", "of", "cells", "of", "errata", "minutes")]
     for name, each in LENGTHS.items():
         words, cells = MOST
         told = (each.prose, each.predictions, each.steps, each.words, words, each.cells, cells, each.errata)
-        rows.append((name, *map(str, told)))
+        rows.append((name, *map(str, told), str(each.minutes)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     with capsys.disabled():
         print()
@@ -95,6 +111,21 @@ def test_the_table_of_lengths(capsys):
 def test_no_lesson_is_longer(name):
     words, cells = MOST
     assert LENGTHS[name].words <= words and LENGTHS[name].cells <= cells
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.stem)
+def test_a_lesson_tells_how_many_minutes_it_takes(lesson):
+    head = nbformat.read(lesson, as_version=4).cells[0].source
+    told = re.search(r"\*\*Time:\*\* about (an hour|[a-z-]+ minutes) to read,", head)
+    assert told, "the time is written as in `about fifty minutes to read`"
+    assert abs(_MINUTES[told[1]] - LENGTHS[lesson.stem].minutes) <= MOST_MINUTES_OFF
+
+
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
+_MINUTES = {"an hour": 60}
+_MINUTES |= {
+    f"{word}{five} minutes": tens + more for word, tens in _TENS.items() for five, more in (("", 0), ("-five", 5))
+}
 
 
 def test_a_card_is_not_counted(tmp_path):

@@ -71,7 +71,7 @@ CATALOGUE = {
     "… {count} more lines in this step": "…… 这一步还有 {count} 行",
     "A bare number is an offset whose place is not known yet.": "单独一个数是位置尚不清楚的 offset。",
     "It is never below the log start.": "它不会低于日志起始位移。",
-    "At the log end the place is known.": "在日志末端，位置是已知的。",
+    "At or above the log end it is the log end, whose place is known.": "达到或超过日志末端时，取日志末端，它的位置是已知的。",
     "Set it.": "设置高水位。",
     "No offset is negative.": "offset 不能是负数。",
     "Readers see it from here on.": "从这里起，读取者就能看到它。",

@@ -344,7 +344,7 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
 
 
 def _trail(frames: Sequence[StepFrame], index: int) -> str:
-    """The steps around the present one, one line each, indented by depth; a line that is too long ends in dots."""
+    """The steps around the present one, one line each, indented by depth."""
     low = max(0, min(index - 3, len(frames) - 7))
     rows = []
     for i in range(low, min(low + 7, len(frames))):

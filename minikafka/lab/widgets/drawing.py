@@ -15,7 +15,9 @@ from minikafka.lab.widgets.letters import cut_to, width_of
 from minikafka.witness.spoken import ENGLISH, language
 
 WIDTH = 880
-"""Width of every picture in px; JupyterLab's cells are at least that wide in a window of 1,280 px."""
+"""Width of every picture in px; JupyterLab's cells are at least that wide in a window of 1,280 px. In a narrower one it
+shrinks to 560 px, so that its letters can be read, and is scrolled from there on.
+"""
 
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "faint": "#57606a", "line": "#c4ccd6", "panel": "#f3f5f8",
@@ -44,10 +46,10 @@ _PAGE_RULES = (
 .mk{{font:13px/1.45 {SANS}}} .mk pre,.mk code{{font:12.5px/1.45 {_MONO}}}
 """
     + """
-.mk{color:var(--mk-ink);background:var(--mk-paper);max-width:900px;padding:8px 10px;box-sizing:border-box}
+.mk{color:var(--mk-ink);background:var(--mk-paper);max-width:900px;padding:8px 10px;box-sizing:border-box;overflow-x:auto}
 .widget-html-content:has(>.mk){min-width:0}
 .mk-field:hover rect{stroke:var(--mk-ink);stroke-width:2.5}
-.mk svg{display:block;max-width:100%;height:auto}
+.mk svg{display:block;max-width:max(100%,560px);height:auto} .mk img{max-width:max(100%,560px)}
 .mk pre,.mk code{color:inherit;background:none}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
@@ -55,8 +57,8 @@ _PAGE_RULES = (
 .mk a{color:var(--mk-leo)} .mk-strong{font-weight:700} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
 .mk .mk-keyword{color:var(--mk-leo);font-weight:700} .mk .mk-string{color:var(--mk-good)} .mk .mk-number{color:var(--mk-lso)} .mk .mk-comment{color:var(--mk-faint);font-style:italic}
 .mk pre .mk-faint .mk-keyword{font-weight:400}
-.mk-line{display:flex;white-space:nowrap} .mk-line>span{overflow:hidden;text-overflow:ellipsis}
-.mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
+.mk-line{display:flex;white-space:nowrap} .mk-line>span{white-space:normal;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
+.mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0;overflow-wrap:anywhere}
 """
 )
 """Where two rules of equal weight set the same of an element, both have the same selector. So a piece that has some of

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about twenty-five minutes to read, twenty-five minutes to rebuild.
+# **Time:** about forty-five minutes to read, twenty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
 # **Afterwards you can decide:** which check refused a producer, what the refusal has changed all the same, and why a follower stands

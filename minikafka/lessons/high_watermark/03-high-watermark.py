@@ -7,9 +7,9 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, an hour to rebuild. **Before:** the lesson *Segments*.
+# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*; on the way for two hours part 2 of *Start here* is enough (leave out *An offset and its place*, *Fetching the metadata* and part 5).
 #
-# **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
+# **Afterwards you can decide:** why a consumer does not see a record on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
 #
 # What goes wrong without a high watermark? Let a consumer read everything that the leader has. The leader has the records `0`, `1` and `2`; the follower has fetched two of them.
@@ -34,13 +34,13 @@ seen = values_of(leader, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "The leader dies; the follower leads, and writes the record 7. Which number does the consumer find at offset 2 now?",
+    "The leader dies; the follower leads. A producer sends it the record 7. At which offset does the consumer find this record?",
     ___,
-    lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
+    lambda: values_of(follower, FetchIsolation.LOG_END).index("7"),
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -50,8 +50,7 @@ print("the same consumer, asking again, sees", values_of(follower, FetchIsolatio
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. The mark was
-# at 2 all the time: the follower had fetched up to there. A consumer that stops at the mark never sees the record `2`.
+# Offset 2 was the record `2`, and now it is the record `7`. Since the follower's fetch the high watermark was at 2. A consumer that stops there never sees the record `2`.
 #
 # **A record is shown when every in-sync replica has it, and not before.**
 
@@ -63,13 +62,13 @@ diagram("high_watermark")
 
 # %% [markdown]
 # - **LEO**, log end offset: the next offset to be written. No record is there yet.
-# - **HW**, high watermark: below it every in-sync replica has every record.
+# - **HW**, high watermark, here also *the mark*: below it every in-sync replica has every record.
 # - **ISR**, in-sync replicas: the leader, and the followers that keep up.
 # - **Log start:** the first offset that may be read. **LSO**, last stable offset: HW, or less while a transaction is open.
 #
-# The offsets LEO, HW and LSO are **exclusive** bounds: a mark of 2 means that 0 and 1 are committed.
+# LEO, HW and LSO are **exclusive** bounds: a bound of 2 does not include offset 2. A high watermark of 2 means that 0 and 1 are committed.
 #
-# Every few seconds a broker writes the marks of all its partitions to one file for each log directory. Here is this file for the directory of the last lesson.
+# Every few seconds a broker writes the marks of all its partitions to one file for each log directory. The next cell reads the mark of `data/orders-0` from it.
 
 # %%
 from pathlib import Path
@@ -94,10 +93,10 @@ erratum(
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
 # 3. On the leader, fetches only ever raise HW, and never above LEO. (A start or a truncation may lower it.)
-# 4. HW is *at most* the least end among the in-sync replicas, and reaches it once nothing else holds it. (The end is LEO for the leader, the offset of the last fetch for a follower.)
+# 4. HW is *at most* the least end among the in-sync replicas. It reaches it, unless a follower about to join the ISR, or an ISR below `min.insync.replicas`, holds it back. (The end is LEO for the leader, the offset of the last fetch for a follower.)
 # 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
-# A log has ten records. Follower 1 fetches from 8, follower 2 from 6. A third has four records:
+# A log has ten records. Follower 1 fetches from 8, follower 2 from 6; a third has four:
 
 # %%
 log = fresh_log()
@@ -127,7 +126,7 @@ erratum(
 #
 # ### An offset and its place
 #
-# A mark is more than a number. `LogOffsetMetadata` has the offset, its segment's base offset, and the byte in the segment. So a read knows where to stop, and two marks on one segment tell the bytes between them.
+# A mark is a `LogOffsetMetadata`: the offset, its segment's base offset, and the byte in the segment. So a read knows where to stop, and two marks on one segment tell the bytes between them.
 
 # %%
 orders = copied_log("data/orders-0", TOPIC)
@@ -139,7 +138,7 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 
 # %% [markdown]
 # `(offset=90, segment=[75:915])`: the next record goes to byte 915 of the segment that begins at 75. A **bare** mark has −1 in both places.
-# `maybe_convert_to_offset_metadata` looks a place up by a read. (Write the name of an exception in quotes: `"KafkaException"` for a question without an answer, `"IllegalArgumentException"` for an impossible argument.)
+# `maybe_convert_to_offset_metadata` finds the place of an offset by reading the log there.
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -149,7 +148,7 @@ print("on one segment:", here.on_same_segment(there), " the first on an older on
 # %%
 predict(
     "position-diff-to-end",
-    "there.position_diff(snapshot.log_end_offset) is which number, or which exception?",
+    "there.position_diff(snapshot.log_end_offset) is which number, or which exception: 'IllegalArgumentException' or 'KafkaException'?",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
@@ -167,7 +166,7 @@ erratum(
 # %% [markdown]
 # ### Many ways, one setter
 #
-# A load, a truncation, or a log start above the mark calls `update_high_watermark`. Here the mark of ten records goes from 6 to 12.
+# A load, a truncation, a log start above the mark, and the follower's method call `update_high_watermark`. Here a log with ten records has its high watermark at 6, and is asked for 12.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -190,7 +189,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The method moves a value outside of the log to the nearest bound. The setter replaces one frozen triple by another, so readers take no lock. Then it tells producers' state, listeners and LSO. `update_high_watermark` can also move the mark **back**:
+# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so readers take no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -201,12 +200,12 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 # ### The leader's method
 #
 # `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the
-# ISR, and when a leader begins. The mark only goes up.
+# ISR, and when a leader begins. The method returns the **old** mark if it moved, else None: so `Partition` knows whether it can answer waiting producers.
 
 # %%
 predict(
     "increment-beyond-log-end",
-    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10: which value, or which exception?",
+    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10: which value, or which exception: 'IllegalArgumentException', 'KafkaException' or 'OffsetOutOfRangeException'?",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
 )
@@ -222,9 +221,9 @@ step_through(
 ).play()
 
 # %% [markdown]
-# It returns the **old** mark if it moved, else None: the caller then knows whether it can answer waiting producers.
+# The setter runs twice here: first the old mark 4 gets its place, then the new mark is set.
 #
-# The same offset on a newer segment is *forward*, too. A roll moves the log end to a new place with the same offset, and the mark with it:
+# The same offset on a newer segment is *forward*, too. A roll moves log end and mark to a new place with the same offset:
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
@@ -248,12 +247,12 @@ for told in (3, 8, 8, 2):
     print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# At 8 it goes only to 5: the follower has no more. The second 8 changes nothing. At 2 it goes **back**: a follower
+# At 8 it goes only to 5: the follower has no more. At 2 it goes **back**: a follower
 # trusts its leader. (A new leader's mark may lag behind for a moment.)
 #
 # ### Fetching the metadata
 #
-# `update_high_watermark(34)` knows an offset and no place. The first reader that needs the place looks it up by a read, and the mark keeps the result. Offset 34 lies inside a batch.
+# `update_high_watermark(34)` knows an offset and no place. The first reader that needs the place reads the log there, and sets the mark to the place that this read reports. Offset 34 lies inside a batch.
 
 # %%
 orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -265,7 +264,7 @@ print("set to", orders.high_watermark, "in the batch from", batch.base_offset, "
 # %%
 predict(
     "mark-after-first-read",
-    "The high watermark after the first read up to it?",
+    "At which offset is the mark when a reader has looked up its place?",
     ___,
     lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
 )
@@ -278,7 +277,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# A read finds whole batches and reports where a batch begins, so it moved the mark from 34 down to 33. Kafka 4.3.0 does the same. Rule 3 still holds: marks that come from fetches lie between batches, and the lookup does not move them.
+# A read finds whole batches and reports where a batch begins, so it moved the mark from 34 down to 33. Kafka does the same. Rule 3 still holds: a mark that comes from a fetch lies between batches, and stays there.
 #
 # ### A leader and two followers
 #
@@ -306,12 +305,12 @@ predict(
 )
 
 # %%
-replicas.play()
+replicas.play(at=3)
 
 # %% [markdown]
-# The mark comes one round late. A follower has records 0 to 4 on disk after the answer, but the leader knows it only when the
-# next fetch asks for 5. If the answer to that fetch has records, it still has the old mark: the leader reads first and raises its
-# mark afterwards. (A fetch that finds nothing waits at the leader, which reads again before it answers; then the new mark may be in it.)
+# The mark comes one round late. A follower has records 0 to 4 on disk after the response, but the leader knows it only when the
+# next fetch asks for 5. If the response to that fetch carries records, it still carries the old high watermark: the leader first reads,
+# then raises it.
 #
 # Drag the fetches yourself. Can you make the mark fall?
 
@@ -322,7 +321,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# You can't. Now the first leader gets four more records. Follower 1 fetches all of them; follower 2 is slow and leaves the ISR.
+# You can't. Now the leader of the table gets four more records. Follower 1 fetches all of them; follower 2 is slow and leaves the ISR.
 
 # %%
 for number in range(8, 12):
@@ -335,8 +334,8 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# **minikafka** runs the workload, **Spark** derives its results from the lines alone, and the real **Apache Kafka** runs it. `isr 1` takes follower
-# 2 out; `isr 1,2` takes it back while it still lags. (A broker's `Partition` lets a follower in only when it has reached the mark. Here the log itself guards the mark.) minikafka's `Partition` chooses the least end for both logs. (Operations count from 0, the first append; the `isr 1,2` at the top is the state at the start.)
+# **minikafka** and the real **Apache Kafka** run the workload; **Spark** derives the results from its lines. `fetch 1 4`: follower 1 fetches from offset 4. `isr 1` takes follower 2 out;
+# `isr 1,2` takes it back, although it still lags. (A real broker would wait until it has reached the high watermark.) minikafka's `Partition` computes the least end for both logs. (Operations count from 0, the first append; the `isr 1,2` at the top is the state at the start.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -360,7 +359,7 @@ print("high watermark by Spark:    ", spark.column("high_watermark"))
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now the mark inside a batch that a read moves. Spark has no rule for it, and a dash is its silence:
+# Now a mark inside a batch, which a read moves. Spark has no rule for it (a dash):
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
@@ -370,7 +369,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# We plant a bug: the leader's mark may fall. (The *result* of the call differs first: it comes before the marks.)
+# We plant a bug: the leader's mark may fall. (The comparison looks at the call's *result* before the high watermark.)
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -398,7 +397,7 @@ print(found.first_difference)
 print("high watermark with the bug:", sick.column("high_watermark"))
 
 # %% [markdown]
-# *Result* is what the call returned: the old mark if it moved. The sound log did not move it, so it returned none.
+# *Result* is what the call returned: the old mark if it moved. The sound log did not move it.
 #
 # ## 6. Exercises
 #
@@ -409,7 +408,7 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR and followers about to join it (a later lesson) |
+# | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR and followers about to join it |
 # | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
 # | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
 #
@@ -443,4 +442,4 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # | each of them | from the log start on |
 
 # %% [markdown]
-# **Next:** *Append*, where LEO moves, fifteen steps at a time.
+# **Next:** *Append*, where LEO moves, fifteen steps at a time. (On the way for two hours: [The produce path](11a-produce-path.ipynb).)

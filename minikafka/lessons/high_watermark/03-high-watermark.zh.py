@@ -7,7 +7,7 @@
 #
 # ## 1. 问题
 #
-# **时间：** 阅读约四十五分钟，重写一小时。**前置：** *Segments*（日志段）一课。
+# **时间：** 阅读约一小时，重写一小时。**前置：** *Segments*（日志段）一课；走两小时路线的话，*Start here* 第 2 部分就够了。（那样就跳过*offset 和它的位置*、*查找元数据*和第 5 部分。）
 #
 # **学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
 #
@@ -34,9 +34,9 @@ seen = values_of(leader, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "leader 宕机；follower 成为 leader，写入消息 7。现在消费者在 offset 2 处读到哪条消息？",
+    "leader 宕机；follower 成为 leader。生产者向它发送消息 7。消费者在哪个 offset 读到这条消息？",
     ___,
-    lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
+    lambda: values_of(follower, FetchIsolation.LOG_END).index("7"),
 )
 
 # %% [markdown]
@@ -50,7 +50,7 @@ print("同一个消费者再读一次，看到", values_of(follower, FetchIsolat
 print("高水位", leader.high_watermark, " 消费者看到", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# offset 2 原来是消息 `2`，现在成了消息 `7`。高水位一直在 2：follower 拉取到了那里。只读到高水位的消费者，根本不会看到消息 `2`。
+# offset 2 原来是消息 `2`，现在成了消息 `7`。从 follower 那次拉取起，高水位就在 2。只读到那里的消费者，根本不会看到消息 `2`。
 #
 # **每一个同步副本都有了某条消息，这条消息才可见，绝不提前。**
 
@@ -66,9 +66,9 @@ diagram("high_watermark")
 # - **ISR**（in-sync replicas，同步副本集合）：leader，以及跟得上的 follower。
 # - **日志起始位移**（log start offset）：可以读取的第一个 offset。**LSO**（last stable offset，最后稳定位移）：等于 HW；有事务尚未结束时可能更小。
 #
-# LEO、HW 和 LSO 都是**不含自身**的上界：高水位为 2，表示 0 和 1 已提交。
+# LEO、HW 和 LSO 都是**不含自身**的上界：上界为 2，就不包括 offset 2。高水位为 2，表示 0 和 1 已提交。
 #
-# 每隔几秒，broker 就把所有分区的高水位写进一个文件，每个日志目录一个。下面是上一课那个目录的这个文件。
+# 每隔几秒，broker 就把所有分区的高水位写进一个文件，每个日志目录一个。下一个单元格从中读出 `data/orders-0` 的高水位。
 
 # %%
 from pathlib import Path
@@ -93,7 +93,7 @@ erratum(
 # 1. 日志起始位移 ≤ LSO ≤ HW ≤ LEO。
 # 2. 消费者看到 HW 以下的消息，follower 看到 LEO 以下的消息。
 # 3. 在 leader 上，拉取只会让 HW 上升，而且绝不超过 LEO。（启动或截断可能让它下降。）
-# 4. HW *至多*等于同步副本中最小的末端，没有别的东西拖住它时就等于它。（leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。）
+# 4. HW *至多*等于同步副本中最小的末端，并且会达到它，除非即将加入 ISR 的 follower，或者小于 `min.insync.replicas` 的 ISR 拖住了它。（leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。）
 # 5. 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。
 #
 # 一个日志有十条消息。follower 1 从 8 拉取，follower 2 从 6 拉取；第三个 follower 有四条消息：
@@ -126,7 +126,7 @@ erratum(
 #
 # ### offset 和它的位置
 #
-# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。所以读取操作知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
+# 高水位是一个 `LogOffsetMetadata`：offset、所在日志段的基准位移，以及它在日志段中的字节位置。所以读取操作知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
 
 # %%
 orders = copied_log("../data/orders-0", TOPIC)
@@ -137,7 +137,7 @@ bare = LogOffsetMetadata(33)
 print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 
 # %% [markdown]
-# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。`maybe_convert_to_offset_metadata` 通过一次读取查出位置。（异常的名字请加引号：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
+# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。`maybe_convert_to_offset_metadata` 在日志的那个 offset 处读取，由此找到它的位置。
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -147,7 +147,7 @@ print("在同一个日志段上:", here.on_same_segment(there), " 第一个在�
 # %%
 predict(
     "position-diff-to-end",
-    "there.position_diff(snapshot.log_end_offset) 的结果是哪个数，或哪个异常？",
+    "there.position_diff(snapshot.log_end_offset) 的结果是哪个数，或哪个异常：'IllegalArgumentException' 还是 'KafkaException'？",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
@@ -165,7 +165,7 @@ erratum(
 # %% [markdown]
 # ### 多条路，一个 setter
 #
-# 加载、截断，以及日志起始位移越过高水位时，都调用 `update_high_watermark`。这里有十条消息，高水位从 6 设为 12。
+# 加载、截断、日志起始位移越过高水位时，以及 follower 的方法，都调用 `update_high_watermark`。这里的日志有十条消息，高水位在 6，要求把它设为 12。
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -188,7 +188,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# 传入的值在日志之外时，这个方法把它移到最近的界限上。setter 用一个新的不可变三元组换掉旧的，所以读取者不用加锁。然后它通知生产者状态、监听器和 LSO。`update_high_watermark` 也可以让高水位**后退**：
+# 传入的值在日志之外时，这个方法把它移到最近的界限上。setter 用一个新的不可变 `LogOffsetMetadata` 换掉旧的，所以读取者不用加锁。然后它通知生产者状态和监听器，并移动 LSO。`update_high_watermark` 也可以让高水位**后退**：
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -198,12 +198,12 @@ ruler.snap("update_high_watermark(4)：可以下降").play()
 # %% [markdown]
 # ### leader 的方法
 #
-# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位只升不降。
+# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位移动了，这个方法就返回**原来的**高水位，否则返回 None：`Partition` 由此知道，能否应答正在等待的生产者。
 
 # %%
 predict(
     "increment-beyond-log-end",
-    "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是哪个值，或哪个异常？",
+    "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是哪个值，或哪个异常：'IllegalArgumentException'、'KafkaException' 还是 'OffsetOutOfRangeException'？",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
 )
@@ -219,7 +219,7 @@ step_through(
 ).play()
 
 # %% [markdown]
-# 高水位移动了，它就返回**原来的**高水位，否则返回 None：调用者由此知道，能否应答正在等待的生产者。
+# setter 在这里运行了两次：先给原来的高水位 4 补上位置，再设置新的高水位。
 #
 # offset 相同但在更新的日志段上，也算*向前*。切分把日志末端移到新的位置，offset 不变；高水位也随之移过去：
 
@@ -245,11 +245,11 @@ for told in (3, 8, 8, 2):
     print("leader 说", told, " 变为:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# leader 说 8，它只到 5：follower 没有更多的消息。第二次说 8，什么也没有改变。leader 说 2，它**后退**：follower 相信自己的 leader。（新 leader 的高水位可能会暂时落后。）
+# leader 说 8，它只到 5：follower 没有更多的消息。leader 说 2，它**后退**：follower 相信自己的 leader。（新 leader 的高水位可能会暂时落后。）
 #
 # ### 查找元数据
 #
-# `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者通过一次读取去查，结果保存在高水位里。offset 34 在某个批次的中间。
+# `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者在那个 offset 处读取日志，并把高水位设为这次读取报告的位置。offset 34 在某个批次的中间。
 
 # %%
 orders, twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
@@ -261,7 +261,7 @@ print("设为", orders.high_watermark, " 所在批次从", batch.base_offset, "�
 # %%
 predict(
     "mark-after-first-read",
-    "第一次读到高水位之后，高水位是多少？",
+    "一个读取者查过高水位的位置之后，高水位在哪个 offset？",
     ___,
     lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
 )
@@ -274,7 +274,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# 读取找到的是整个批次，报告的是批次从哪里开始，所以它让高水位从 34 降到了 33。Kafka 4.3.0 也是如此。规则 3 仍然成立：由拉取得出的高水位总在两个批次之间，查找不会移动它们。
+# 读取找到的是整个批次，报告的是批次从哪里开始，所以它让高水位从 34 降到了 33。Kafka 4.3.0 也是如此。规则 3 仍然成立：由拉取得出的高水位总在两个批次之间，并且留在那里。
 #
 # ### 一个 leader 和两个 follower
 #
@@ -301,10 +301,10 @@ predict(
 )
 
 # %%
-replicas.play()
+replicas.play(at=3)
 
 # %% [markdown]
-# 高水位晚一轮才到。收到应答之后，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。（拉取不到消息的请求会在 leader 上等待，leader 在应答之前重新读取；这时应答里可能就是新的高水位。）
+# 高水位晚一轮才到。收到响应之后，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。那次拉取的响应如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。
 #
 # 请你自己拖动拉取。你能让高水位下降吗？
 
@@ -315,7 +315,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# 不能。现在前面那个 leader 又得到四条消息。follower 1 把它们全部拉取；follower 2 很慢，离开了 ISR。
+# 不能。现在上面那张表里的 leader 又得到四条消息。follower 1 把它们全部拉取；follower 2 很慢，离开了 ISR。
 
 # %%
 for number in range(8, 12):
@@ -328,7 +328,7 @@ print("被拖住时是", held, " 没有 follower 2 之后是", leader.high_water
 # %% [markdown]
 # ## 5. 三个证人
 #
-# **minikafka** 运行这个工作负载，**Spark** 只根据这些行推算，真正的 **Apache Kafka** 也运行它。`isr 1` 把 follower 2 移出 ISR；`isr 1,2` 在它仍然落后时又把它加回来。（broker 的 `Partition` 要等 follower 追上高水位才让它加入。在这里，日志自己守住了高水位。）minikafka 的 `Partition` 为两个日志选出最小的末端。（操作从 0 数起，即第一次追加；最上面的 `isr 1,2` 是开始时的状态。）
+# **minikafka** 运行这个工作负载，**Spark** 只根据这些行推算，真正的 **Apache Kafka** 也运行它。`fetch 1 4`：follower 1 从 offset 4 拉取。`isr 1` 把 follower 2 移出 ISR；`isr 1,2` 又把它加回来，虽然它仍然落后。（真正的 broker 会等它追上高水位。）minikafka 的 `Partition` 为两个日志算出最小的末端。（操作从 0 数起，即第一次追加；最上面的 `isr 1,2` 是开始时的状态。）
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -362,7 +362,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("证人意见一致:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# 现在故意植入一个 bug：leader 的高水位可以下降。（最先出现分歧的是调用的*返回值*：它排在各个高水位之前。）
+# 现在故意植入一个 bug：leader 的高水位可以下降。（比较时，先看调用的*返回值*，再看高水位。）
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -401,7 +401,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 #
 # | 与 Kafka 相同 | 比 Kafka 简单 | 这里没有展示 |
 # |:---|:---|:---|
-# | 移动高水位的每一个方法，以及它的检查和异常 | follower 是表里的行，不是 broker | `Partition`：它询问 ISR，以及即将加入 ISR 的 follower（以后的一课） |
+# | 移动高水位的每一个方法，以及它的检查和异常 | follower 是表里的行，不是 broker | `Partition`：它询问 ISR，以及即将加入 ISR 的 follower |
 # | 查找位置，以及查找会移动批次中间的高水位 | 锁是 Python 的 | `min.insync.replicas`：ISR 小于它时，高水位停住不动 |
 # | 高水位告知生产者状态和最后稳定位移的内容 | 没有监控指标 | ISR 本身如何达成一致 |
 #
@@ -434,4 +434,4 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # | 以上各方 | 都从日志起始位移开始 |
 
 # %% [markdown]
-# **下一课：** *Append*（追加），LEO 在那里移动，一次追加要走十五步。
+# **下一课：** *Append*（追加），LEO 在那里移动，一次追加要走十五步。（走两小时路线：[The produce path](../11a-produce-path.ipynb)。）

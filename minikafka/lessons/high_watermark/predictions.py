@@ -2,15 +2,15 @@
 
 BELIEFS: dict[str, dict[object, str]] = {
     "offset-2-after-failover": {
-        2: "The follower never had the record 2. It wrote another record at that offset.",
+        3: "The follower never had the record 2: its log ended at 2.",
     },
     "position-diff-to-end": {
-        -54: "The offsets differ by 54. Bytes can be compared only within one file.",
-        54: "The offsets differ by 54. Bytes can be compared only within one file.",
+        -54: "Bytes can be compared only within one file.",
+        54: "Bytes can be compared only within one file.",
     },
     "update-beyond-log-end": {
         12: "The mark can't pass the log end: what is not written is not replicated.",
-        9: "The mark is exclusive. At LEO it says: all of the log is committed.",
+        9: "The mark is exclusive. At LEO all of the log is committed.",
         6: "update_high_watermark does not refuse the value: it takes the nearest one allowed.",
     },
     "increment-beyond-log-end": {
@@ -32,6 +32,6 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "There the mark first rises. Only a step back shows the bug.",
     },
     "mark-result-contradicted-by": {
-        2: "Spark computes the mark, not what a call returns. Where a witness has no rule, it says nothing.",
+        2: "Spark computes the mark, not what a call returns.",
     },
 }

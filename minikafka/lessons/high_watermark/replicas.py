@@ -84,6 +84,8 @@ class Replicas:
         """Append `records` as the leader."""
         info = self.log.append_as_leader(records, 0)
         self._leader.look_again()
+        if info.first_offset == info.last_offset:
+            return self.note(say("leader appends {offset}", offset=info.last_offset))
         return self.note(say("leader appends {first}–{last}", first=info.first_offset, last=info.last_offset))
 
     def fetch(self, follower: str, offset: int) -> "Replicas":
@@ -101,11 +103,17 @@ class Replicas:
         self._leader.change_isr({*self._leader.isr, self._ids[follower]})
         return self.note(say("{follower} joins the ISR", follower=follower))
 
-    def play(self) -> Player:
-        """A slider through what happened so far."""
+    def play(self, at: int = -1) -> Player:
+        """A slider through what happened so far; `at`: the frame that it shows first (from 0 on; −1: the last one)."""
         low, high = _span(self.frames)
-        last = len(self.frames) - 1
-        return Player(self.frames, lambda frame: render_replicas(frame, low, high), title=self.title, start=last)
+        start = at % len(self.frames)
+        return Player(
+            self.frames,
+            lambda frame: render_replicas(frame, low, high),
+            title=self.title,
+            start=start,
+            pictured=[start],
+        )
 
     def drag(self) -> "ReplicaSliders":
         """A slider for each follower: dragging it makes the follower fetch."""
@@ -130,7 +138,7 @@ class ReplicaSliders:
                 max=log.log_end_offset,
                 description=name,
                 continuous_update=True,
-                layout=widgets.Layout(width="460px"),
+                layout=widgets.Layout(width="100%", max_width="460px"),
                 style={"description_width": "90px"},
             )
             slider.observe(lambda change, name=name: self._fetch(name, change["new"]), names="value")
@@ -221,7 +229,10 @@ def _reason(frame: ReplicaFrame) -> str:
     least = min([frame.leo, *(end for _, end in in_sync)])
     if frame.hw > least:
         return say("the least end in the ISR is {least} now, but the HW never falls", least=least)
-    return say("HW = the least end of the in-sync replicas; {count} offsets wait for it", count=frame.leo - frame.hw)
+    count = frame.leo - frame.hw
+    if count == 1:
+        return say("HW = the least end of the in-sync replicas; 1 offset waits for it")
+    return say("HW = the least end of the in-sync replicas; {count} offsets wait for it", count=count)
 
 
 def _lane(name: str, end: int | None, in_sync: bool, y: float, frame: ReplicaFrame, low: int, unit: float) -> list[str]:

@@ -1,16 +1,12 @@
 """Chinese: what the lab says in *High watermark* alone, by the English text."""
 
 CATALOGUE = {
-    "The follower never had the record 2. It wrote another record at that offset.": (
-        "follower 从来没有消息 2。在那个 offset 上，它写入了另一条消息。"
-    ),
-    "The offsets differ by 54. Bytes can be compared only within one file.": (
-        "两个 offset 相差 54。字节数只能在同一个文件之内比较。"
-    ),
+    "The follower never had the record 2: its log ended at 2.": "follower 从来没有消息 2：它的日志末端是 2。",
+    "Bytes can be compared only within one file.": "字节数只能在同一个文件之内比较。",
     "The mark can't pass the log end: what is not written is not replicated.": (
         "高水位不能越过日志末端：没有写入的，就谈不上已经复制。"
     ),
-    "The mark is exclusive. At LEO it says: all of the log is committed.": (
+    "The mark is exclusive. At LEO all of the log is committed.": (
         "高水位是开区间的上界。它等于 LEO 时，表示整个日志都已提交。"
     ),
     "update_high_watermark does not refuse the value: it takes the nearest one allowed.": (
@@ -40,8 +36,8 @@ CATALOGUE = {
     "There the mark first rises. Only a step back shows the bug.": (
         "高水位在那里第一次上升。只有后退的一步才能暴露这个错误。"
     ),
-    "Spark computes the mark, not what a call returns. Where a witness has no rule, it says nothing.": (
-        "Spark 推算的是高水位，而不是调用返回什么。证人没有相应的规则时，就不表态。"
+    "Spark computes the mark, not what a call returns.": (
+        "Spark 推算的是高水位，而不是调用返回什么。"
     ),
     "Leader and followers": "leader 与 follower",
     "leader's LEO {leo}, {fetched}, HW {hw}": "leader 的 LEO {leo}，{fetched}，HW {hw}",
@@ -50,6 +46,7 @@ CATALOGUE = {
     " (not in the ISR)": "（不在 ISR 中）",
     " (was {before})": "（原为 {before}）",
     ", was {before}": "，原为 {before}",
+    "leader appends {offset}": "leader 追加 {offset}",
     "leader appends {first}–{last}": "leader 追加 {first}–{last}",
     "{follower} fetches from {offset}": "{follower} 从 {offset} 开始拉取",
     "{follower} leaves the ISR": "{follower} 离开 ISR",
@@ -60,6 +57,7 @@ CATALOGUE = {
     "the least end in the ISR is {least} now, but the HW never falls": (
         "现在 ISR 中最小的末端是 {least}，但是 HW 从不下降"
     ),
+    "HW = the least end of the in-sync replicas; 1 offset waits for it": "HW = 同步副本中最小的末端；1 个 offset 在等它",
     "HW = the least end of the in-sync replicas; {count} offsets wait for it": (
         "HW = 同步副本中最小的末端；{count} 个 offset 在等它"
     ),

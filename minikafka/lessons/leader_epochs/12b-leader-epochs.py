@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** half an hour to read, half an hour to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
+# **Time:** about forty-five minutes to read, half an hour to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
 #
 # **Afterwards you can decide:** why consumers wait after a change of the leader, which dead broker to start first, and what an unclean election costs.
 #

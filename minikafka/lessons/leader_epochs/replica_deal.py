@@ -30,9 +30,9 @@ class ReplicaDeal:
         self._picture = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
         self._alarm = widgets.HTML("")
         self.buttons: dict[str, widgets.Button] = {}
-        rows = [widgets.HBox([self._button("append"), self._button("time"), self._button("anew")])]
+        rows = [self._row("append", "time", "anew")]
         for broker in range(brokers):
-            rows.append(widgets.HBox([self._button(f"fetch {broker}"), self._button(f"power {broker}")]))
+            rows.append(self._row(f"fetch {broker}", f"power {broker}"))
         self.widget = widgets.VBox([*rows, self._picture, self._alarm])
         self._begin()
 
@@ -71,6 +71,10 @@ class ReplicaDeal:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         live = self.widget._repr_mimebundle_() or {}
         return {**live, "text/html": self.static_html(), "text/plain": str(self)}
+
+    def _row(self, *names: str) -> widgets.HBox:
+        """A button for each name, below each other where the page is narrow."""
+        return widgets.HBox([self._button(name) for name in names], layout=widgets.Layout(flex_flow="row wrap"))
 
     def _button(self, name: str) -> widgets.Button:
         button = widgets.Button(layout=widgets.Layout(width="210px"))

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, fifty minutes to rebuild.
+# **Time:** about fifty-five minutes to read, fifty minutes to rebuild.
 # **Before:** *Segments*, *Producers and transactions*, *Read isolation*.
 #
 # **Afterwards you can decide:** which files a start deletes, what a directory full of `.swap` files means, and which checkpoints a log trusts.

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** thirty minutes to read, twenty-five to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; some SQL.
+# **Time:** about fifty minutes to read, twenty-five to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; some SQL.
 #
 # **Afterwards you can decide:** how late a consumer group is, and whether it is slow or stuck; whether compaction pays; whether two copies of a topic are equal; what a broker would lose of a damaged disk.
 #

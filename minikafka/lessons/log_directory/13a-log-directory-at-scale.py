@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** thirty minutes to read, fifteen minutes to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; some SQL.
+# **Time:** about fifty minutes to read, fifteen minutes to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; some SQL.
 #
 # **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk reads, and whose transaction hides the records of others.
 #

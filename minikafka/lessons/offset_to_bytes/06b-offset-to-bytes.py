@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about thirty-five minutes to read, forty minutes to rebuild. **Before:** *Segments* and *Append*.
+# **Time:** about fifty minutes to read, forty minutes to rebuild. **Before:** *Segments* and *Append*.
 #
 # **Afterwards you can decide:** what your fetch limit limits, where a consumer begins that asks by time, and what a broker does with the bytes of a fetch.
 #

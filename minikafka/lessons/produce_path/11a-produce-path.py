@@ -5,11 +5,11 @@
 #
 # ## 1. The question
 #
-# **Time:** twenty-five minutes to read, forty-five to rebuild. **Before:** *High watermark* and *Append*.
+# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*; *Append* for one step not walked through here.
 #
 # **Afterwards you can decide:** which `acks` and `min.insync.replicas` your data need, and what an answer to a producer is worth.
 #
-# A partition has three replicas; broker 0 leads. All have record `a`. A producer sends `b` with `acks=all`: the leader should answer only when the others have `b`, too. What goes wrong without that wait? Here the leader answers at once.
+# A partition has three replicas; broker 0 leads. All have record `a`. A producer sends `b` with `acks=all`: the leader should answer only when the others have `b`, too. What goes wrong without that wait? Here the leader answers at once. (`NONE` means success.)
 
 # %%
 from minikafka.lab import OffsetRuler, PathWalk, Replication, ___, diagram, erratum, planted, predict, step_through
@@ -29,7 +29,7 @@ got = hasty.consumed()
 # %%
 predict(
     "consumed-after-hasty-answer",
-    "NONE means success. Broker 0 has died; broker 1 leads. How many of a and b does a consumer get?",
+    "Broker 0 has died; broker 1 leads. How many of a and b does a consumer get?",
     ___,
     lambda: len(got),
 )
@@ -72,7 +72,7 @@ diagram("produce_path")
 # 3. With `acks=all` a partition takes nothing while fewer than the minimum are in sync.
 # 4. Success with `acks=all` means: the high watermark has reached the required offset.
 #
-# Here they are. (`produce(("orders-0", "a b"))` sends broker 0 one batch of two records; `["c", "d"]` would be two batches. `in_sync()`: the followers fetch until each broker knows what the others have.)
+# The next cell shows each rule; `produce` asks for `acks=all` unless told otherwise. (`produce(("orders-0", "a b"))` sends broker 0 one batch of two records; `["c", "d"]` would be two batches. `in_sync()`: the followers fetch until each broker knows what the others have.)
 
 # %%
 path = ProducePath(2, min_isr=2)
@@ -117,7 +117,7 @@ walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x"))
 PathWalk(walk, pictured=[10]).play()
 
 # %% [markdown]
-# From version 13 on a request has topic ids, and `KafkaApis` first turns them into names (the requests here have names). Then it asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class below sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
+# From version 13 on a request has topic ids, and `KafkaApis` first turns them into names (the requests here have names). Then it asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class after `KafkaApis` sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
 
 # %%
 asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
@@ -194,7 +194,7 @@ print(*alone, sep="\n")
 print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_watermark)
 
 # %% [markdown]
-# The minimum protects only producers that ask for it. With `acks=1` a producer writes on and is told `NONE`. But below the minimum the high watermark stands still, so no consumer sees these records yet. If broker 0 dies now, they can be lost.
+# The minimum protects only producers that ask for it. With `acks=1` a producer writes on and is told `NONE`. But below the minimum the high watermark stands still, so no consumer sees these records yet. If broker 0 is lost now and broker 1 leads, they are gone.
 
 # %%
 single = ProducePath(1, min_isr=3)
@@ -228,11 +228,11 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# After success, the producer gets nothing. After any failure the broker closes the connection and does not say what failed; `a` was appended all the same. The client then fetches new metadata. It has already counted the records as sent.
+# After success, the producer gets nothing. After any failure the broker closes the connection and does not say what failed; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
 #
 # ### One response, many answers
 #
-# `orders-1` gets two batches, broker 1 leads `orders-2`, `orders-9` and `letters-0` do not exist:
+# `orders-1` gets two batches. Broker 1, not broker 0, leads `orders-2`. `orders-9` and `letters-0` do not exist:
 
 # %%
 many = ProducePath(2)
@@ -242,7 +242,7 @@ for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
 # %% [markdown]
-# A client must read every answer: `a` is in the log. Now a request names one partition twice. (Kafka's own clients never do that.)
+# A client must read every answer: `a` is in the log. Now a request names one partition twice. (Kafka's own clients never do that.) The handler puts what it will append into a map, by partition.
 
 # %%
 twice = many.produce(("orders-0", "p q"), ("orders-0", "r"), acks=1)
@@ -258,10 +258,12 @@ predict(
 
 # %%
 odd = many.produce(("orders-1", "s"), ("orders-1", ["t", "u"]), acks=1)
-print(odd, many.values("orders-1"))
+print(many.values(), odd, many.values("orders-1"))
 
 # %% [markdown]
-# Valid partitions stand in one map and errors in another; under the same key the later entry replaces the earlier. So `s` was appended, and the answer is `INVALID_RECORD`: errors come last in the response (exercise 2 asks Kafka).
+# Errors have a map of their own. In a map the later entry replaces the earlier one: of `p q` and `r` only `r` was appended. `orders-1` is in both maps: `s` was appended, and the client is told `INVALID_RECORD`, because errors come last in the response (exercise 2 asks Kafka).
+#
+# **You have two hours? Stop here, and read the card at the end of this page.** It has what `acks` waits for in one table. Time-outs are in [The produce purgatory](11b-produce-purgatory.ipynb), retries in [Producers and transactions](05-producers-and-transactions.ipynb).
 #
 # ## 5. Three witnesses
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about thirty minutes to read, fifty-five minutes to rebuild. **Before:** *High watermark* and *Append*.
+# **Time:** about fifty-five minutes to read, fifty-five minutes to rebuild. **Before:** *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** when a retry makes no duplicate, who caused an `OutOfOrderSequenceException` or an `InvalidProducerEpochException`, and what holds `read_committed` consumers back.
 #

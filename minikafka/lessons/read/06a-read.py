@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about half an hour to read, three quarters of an hour to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
+# **Time:** about forty minutes to read, three quarters of an hour to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** why one consumer stands still while another goes on, what it means that an offset is out of range,
 # and what the difference of two offsets does not tell you.

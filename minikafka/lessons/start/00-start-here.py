@@ -5,7 +5,7 @@
 #
 # ## 1. What this course is
 #
-# **Time:** half an hour to read, half an hour to rebuild. **Before:** you know what a topic, a partition and an offset are, and you read Python.
+# **Time:** about thirty-five minutes to read, half an hour to rebuild. **Before:** you know what a topic, a partition and an offset are, and you read Python.
 #
 # **Afterwards you can decide:** which file of a broker has an offset, and which lessons you need.
 #
@@ -45,14 +45,14 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 # happens to an acknowledged record. This course opens that code twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, methods, steps and bytes on disk. You step through the twin; Kafka says whether the twin is right.
 #
-# There are three doors. **Read:** predict, run, explain why a prediction was wrong. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
+# There are three ways. **Read:** predict, run, explain why a prediction was wrong. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
 # Kafka judges it. **Exam:** write a whole log in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py` compares it with Kafka's.
 #
 # **How much time have you?**
 #
-# - *Two hours:* parts 2, 3 and 5 of *Start here*, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11a-produce-path.ipynb). Then you know which records are safe, and what `acks` waits for.
+# - *Two hours:* parts 1, 2, 3 and 5 of *Start here*; [High watermark](03-high-watermark.ipynb) without *An offset and its place*, *Fetching the metadata* and part 5; [The produce path](11a-produce-path.ipynb), parts 1 to 4 and the card.
 # - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04a-append.ipynb) and [Read isolation](06a-read.ipynb).
-# - *A week:* all lessons by the door *Read*. *The whole:* also every function and every rung.
+# - *A week:* read all lessons. *The whole:* also every function and every rung.
 
 # %% [markdown]
 # ## 2. A log directory with bare hands
@@ -99,7 +99,7 @@ from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOpti
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
 # %% [markdown]
-# In the list of files above, one `.index` has 16 bytes. Now an open log: it is new, and has one record.
+# In the list of files above, each `.index` has 16 bytes. Now an open log: it is new, and has one record.
 # An index entry has 8 bytes, and a segment's first batch gets none. An open log maps its newest index
 # into memory, and a mapping has one fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
 
@@ -122,13 +122,13 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# The log makes the two indexes of its newest segment at full size, and cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
+# The log makes the two indexes of its newest segment at full size (a time index has whole entries of 12 bytes), and cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
 # `.log`, two for each partition. The lesson *Segments* shows what an index holds.
 
 # %% [markdown]
 # ## 3. How a lesson works
 #
-# **Predict:** you say what will happen, it happens, and the page names the wrong idea. Here a log on one broker gets three records. A consumer reads from offset 0.
+# **Predict:** you say what will happen, it happens, and the page names the wrong idea. Here a log gets three records. It runs alone: no broker's `Partition` is around it. A consumer reads from offset 0.
 
 # %%
 log = fresh_log()
@@ -146,7 +146,7 @@ predict(
 )
 
 # %% [markdown]
-# The **ruler** shows a log as a line of offsets, with its marks. Move the slider: each frame is a moment.
+# The **ruler** shows a log as a line of offsets, with its marks. (LSO: *High watermark* explains it.) Move the slider: each frame is a moment.
 
 # %%
 ruler = OffsetRuler(log, "Three records, and who may read them").snap("appended")
@@ -154,7 +154,7 @@ log.update_high_watermark(3)
 ruler.snap("the in-sync replicas have them, too: the high watermark goes up").play()
 
 # %% [markdown]
-# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. In this log nobody had raised it.
+# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. On a broker `Partition` raises it. Here nothing did until `update_high_watermark(3)`.
 #
 # The **stepper** runs a real method and stops at its numbered steps. Each frame shows the source, the changes, and a link to Kafka's method.
 
@@ -172,7 +172,7 @@ step_through(
 # **Exercises** are functions to complete, in [a second notebook](00-start-here-rebuild.ipynb) beside the lesson. `check` compares your answers with those of a judge that did not read your code, and names the first
 # difference. `hint()` tells more from call to call; `solution()` shows one way.
 #
-# **Rungs** are methods of the log to write anew. During a check your function replaces the engine's method. You can
+# **Rungs** are methods of the log to write anew. During a check your function replaces minikafka's method. You can
 # do the same by hand with `mine`. Take `LogSegment.should_roll`, which says when a new segment begins, and let it say *always*:
 
 # %%
@@ -185,18 +185,18 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 [segment.base_offset for segment in log.log_segments]
 
 # %% [markdown]
-# Each append began a segment of its own. After the `with` block the engine is whole again.
+# Each append began a segment of its own. After the `with` block minikafka is as before.
 #
 # A lesson has seven parts. The last one, the honesty box, says what is the same as in Kafka, what is simpler, and what is not shown. An *Erratum* sets a sentence of older texts beside the source and a run.
 #
 # `make lab` (without a clone of the project: `minikafka lab`) opens a working copy of the lessons, so change what you like. `make fresh NOTEBOOK=02` restores a lesson
-# and keeps yours beside it; `NOTEBOOK=02-segments-rebuild` restores its exercises and rungs.
+# and keeps yours beside it.
 
 # %% [markdown]
 # ## 4. Where things stand in Kafka's source
 #
 # minikafka uses Kafka's names in snake_case, in classes of the same name. Kafka's main class `UnifiedLog` is called `Log` here, as in Kafka up to 3.0. The
-# docstring of each public method names its twin on a line `Kafka:`. This leads from such a name to its line at tag 4.3.0 (in a shell, `minikafka source-map should_roll` does so for every name with this word):
+# docstring of each public method names its twin on a line `Kafka:`. This leads from such a name to its line at tag 4.3.0:
 
 # %%
 from minikafka.lab.stepper.kafka_lines import kafka_link
@@ -224,9 +224,6 @@ print(kafka_link("LogSegment.shouldRoll"))
 # | `loadProducerState`, `rebuildProducerState` | `UnifiedLog.rebuildProducerState` | Loading |
 # | `replaceSegments`, `splitOverflowedSegment` | `LocalLog.replaceSegments`, `LocalLog.splitOverflowedSegment` | Loading, Compaction |
 # | `truncateTo`, `truncateFullyAndStartAt` | `UnifiedLog.truncateTo`, `UnifiedLog.truncateFullyAndStartAt`, `LocalLog.truncateTo` | Leader epochs |
-#
-# The message classes of 0.10 (`MessageSet`,
-# `FileMessageSet`) became `MemoryRecords` and `FileRecords`.
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -334,4 +331,4 @@ my_progress()
 # | `partition.metadata` | the topic's id | *Loading* |
 
 # %% [markdown]
-# **Next:** *Records*: the bytes of a batch.
+# **Next:** *Records*: the bytes of a batch. (On the way for two hours: [High watermark](03-high-watermark.ipynb).)

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** half an hour to read, fifty minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
+# **Time:** about forty minutes to read, fifty minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what is left there of a transaction.
 #
