@@ -62,7 +62,7 @@ for log in (by_size, compacted):
 diagram("compaction")
 
 # %% [markdown]
-# - **First dirty offset**, or **cleaner point**: below it lies the **tail**, which has been cleaned before; from it to the first uncleanable offset lies the **head**. It stands in the file `cleaner-offset-checkpoint`.
+# - **First dirty offset**, or **cleaner point**: below it lies the **tail**, which has been cleaned; from it to the first uncleanable offset lies the **head**. It stands in the file `cleaner-offset-checkpoint`.
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.

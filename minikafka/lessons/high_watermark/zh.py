@@ -36,9 +36,7 @@ CATALOGUE = {
     "There the mark first rises. Only a step back shows the bug.": (
         "高水位在那里第一次上升。只有后退的一步才能暴露这个错误。"
     ),
-    "Spark computes the mark, not what a call returns.": (
-        "Spark 推算的是高水位，而不是调用返回什么。"
-    ),
+    "Spark computes the mark, not what a call returns.": ("Spark 推算的是高水位，而不是调用返回什么。"),
     "Leader and followers": "leader 与 follower",
     "leader's LEO {leo}, {fetched}, HW {hw}": "leader 的 LEO {leo}，{fetched}，HW {hw}",
     "{name} has not fetched": "{name} 还没有拉取",

@@ -35,14 +35,14 @@ predict(
 )
 
 # %% [markdown]
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** the notebook beside it. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
+# Two ways. **Read:** predict, run, explain. **Rebuild:** the notebook beside it. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 print("the producer of b was told:", producer)
 print("now broker", hasty.leader, "leads, and a consumer gets:", *got)
 
 # %% [markdown]
-# The producer was told that `b` is safe, and has forgotten it. No broker that is alive has it. The same with the wait (`committed("a")` appends `a` and commits it):
+# The producer was told that `b` is safe, and has forgotten it. No live broker has it. The same with the wait (`committed("a")` appends `a` and commits it):
 
 # %%
 sound = Replication(3, min_isr=2).committed("a")
@@ -52,7 +52,7 @@ sound.crash(0)
 print("now broker", sound.leader, "leads, and a consumer gets:", *sound.consumed(), " the producer:", producer)
 
 # %% [markdown]
-# The same record is gone, but the producer has no answer: it still holds `b`, and will send it to broker 1. **An acknowledgement is a promise. The produce path decides when the leader may give it.**
+# The same record is gone, but the producer has no answer: it still holds `b`, and will send it again. **An acknowledgement is a promise. The produce path decides when the leader may give it.**
 #
 # ## 2. The picture
 

@@ -188,7 +188,7 @@ class ScriptedController:
             replicas=state.replicas if replicas is None else tuple(replicas),
             leader_epoch=state.leader_epoch + (leader is not None),
             partition_epoch=state.partition_epoch + 1,
-            recovery=state.recovery if recovery is None else recovery,
+            recovery=LeaderRecoveryState.RECOVERING if recovering else state.recovery,
             elr=state.elr if elr is None else tuple(elr),
             last_known_elr=state.last_known_elr if last_known_elr is None else tuple(last_known_elr),
         )
