@@ -166,7 +166,7 @@ class MyLog:
             known[4:] = time, 0, -1
         else:
             begun = self.end if attributes & TRANSACTIONAL and known[6] < 0 else known[6]
-            known[:] = epoch, sequence + delta, self.end + delta, delta, time, known[5], begun
+            known[:] = epoch, (sequence + delta) % 2**31, self.end + delta, delta, time, known[5], begun
 
     def end_transaction(self, producer, known, aborted):
         if aborted and known[6] >= 0:

@@ -84,7 +84,7 @@ FAULTS = [
     ("6.", "        self.log.truncate(valid)\n", ""),
     ("7.", "leader_epoch > self.epochs[-1][0]", "leader_epoch >= self.epochs[-1][0]"),
     ("8.", "            self.take_snapshot()\n            self", "            self"),
-    ("8.", "epoch, sequence + delta,", "epoch, sequence,"),
+    ("8.", "epoch, (sequence + delta) % 2**31,", "epoch, sequence,"),
     ("8.", "if offset != strays[-1] or offset < bases[-1]:", "if False:"),
     ("9.", "known[4:] = time, 0, -1", "known[4:] = time, 0, known[6]"),
     ("9.", "min(others, default=self.end + 1)", "self.end + 1"),

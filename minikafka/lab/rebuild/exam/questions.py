@@ -115,6 +115,7 @@ LADDER = (
         chosen=(
             "append_as_leader [2x10]\ntick 700\nappend_as_leader [2x10]\nappend_as_leader [2x10]\n",
             "append_as_leader [2x10]\nappend_as_leader [1x10 ts=now-5]\nappend_as_leader [2x10]\n",
+            "append_as_leader [2x10 ts=-1]\nappend_as_leader [2x10 ts=-1]\n",
         ),
     ),
     Question(
@@ -159,6 +160,10 @@ LADDER = (
         "what is known of each producer is kept where a segment ends and where the log is closed, and is there when it "
         "is opened again; old snapshots go that belong to no segment",
         "that a retry is recognised, that a gap in the sequences is refused, what a kill does to snapshots",
+        chosen=(  # after the largest sequence number comes 0
+            "append_as_leader [2x10 pid=1 epoch=0 seq=2147483646]\nappend_as_leader [2x10 pid=1 epoch=0 seq=0]\n"
+            "append_as_leader [3x10 pid=2 epoch=0 seq=2147483646]\nreopen\n",
+        ),
     ),
     Question(
         "9. transactions",
@@ -172,6 +177,7 @@ LADDER = (
             "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [2x10 pid=5 epoch=0 seq=0 txn]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=5 epoch=0]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+            "append_as_leader [1x10]\nappend_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
         ),
     ),
 )
