@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from minikafka.broker.broker_server import BrokerServer
+from minikafka.network import request_channel
 from minikafka.server.known_settings import settings_without_effect
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
@@ -39,8 +40,9 @@ def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[st
     for name in settings_without_effect(settings):
         tell(f"Warning: {name} has no effect here", err=True)
     settings.setdefault("listeners", f"PLAINTEXT://{_LOOPBACK}:{port}")
-    level = logging.INFO if log_requests else logging.WARNING
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s", level=level)
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s", level=logging.WARNING)
+    if log_requests:
+        logging.getLogger(request_channel.__name__).setLevel(logging.DEBUG)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

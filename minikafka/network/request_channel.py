@@ -59,9 +59,9 @@ class RequestChannel:
     def _answer(self, request: Request, answer: Answer) -> None:
         if logger.isEnabledFor(logging.DEBUG):
             what = answer.name if isinstance(answer, NoBytes) else f"{len(bytes(answer))} bytes"
-            logger.debug(
-                "%s: answered with %s after %d ms", request, what, self._time.milliseconds() - request.arrived_ms
-            )
+            took_ms = self._time.milliseconds() - request.arrived_ms
+            waited = f" (it waited for {request.waits_for})" if request.waits_for and took_ms else ""
+            logger.debug("%s: answered with %s after %d ms%s", request, what, took_ms, waited)
         request.is_answered = True
         request.answer_to(answer)
 

@@ -4,6 +4,7 @@ import pytest
 
 from minikafka.broker.broker import Broker
 from minikafka.common.endpoint import Endpoint
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.metadata.controller import Controller
@@ -67,7 +68,9 @@ def asked_for_metadata():
 
 
 def test_clients_are_told_of_the_listener_that_they_come_through(house):
-    broker = house.make(listeners=LISTENERS)
+    with pytest.raises(IllegalArgumentException, match="The valid options .* are INSIDE,OUTSIDE"):
+        house.make(listeners=LISTENERS)
+    broker = house.make(listeners=LISTENERS, settings={"inter.broker.listener.name": "INSIDE"})
     broker.startup()
     for name, host, port in [(None, "10.0.0.1", 19092), ("OUTSIDE", "kafka.example", 9093)]:
         ticket = broker.handle(asked_for_metadata(), listener_name=name)

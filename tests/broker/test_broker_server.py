@@ -119,6 +119,27 @@ def test_what_was_acknowledged_is_there_after_a_kill_in_the_midst(tmp_path):
         assert low == 0 and high > max(acknowledged) > 0
 
 
+def test_requests_are_told(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "--data", str(tmp_path / "data"), "--log-requests", "--config", "num.io.threads=3"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    address = process.stdout.readline().split("//")[1].strip()
+    make_topic(address)
+    produce(address, [b"a", b"b"])
+    consumed(address, 2)
+    process.terminate()
+    told = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 0
+    assert told.startswith("Warning: num.io.threads has no effect here\n")
+    for words in (
+        r"PRODUCE v\d+ no\. \d+ of \"rdkafka\" .* answered with \d+ bytes",
+        r"CREATE_TOPICS v",
+        r"FETCH v.*waited for",
+    ):
+        assert re.search(words, told), told
+
+
 def test_directories_that_are_not_served(tmp_path):
     served = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
     served.start()

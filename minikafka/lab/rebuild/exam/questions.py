@@ -177,7 +177,8 @@ LADDER = (
             "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [2x10 pid=5 epoch=0 seq=0 txn]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=5 epoch=0]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
-            "append_as_leader [1x10]\nappend_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+            "append_as_leader [1x10]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
         ),
     ),
 )
