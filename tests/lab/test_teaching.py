@@ -158,6 +158,16 @@ def test_every_lesson_has_its_card_on_the_page_of_cards():
     assert cards.printed_cards().count("<img ") == cards.printed_cards().count("<table>") == len(LESSONS)
 
 
+def test_letters_in_printed_pictures_have_about_six_points():
+    printed = re.findall(
+        r'--picture: ([\d.]+)mm.*?<img src="\.\./diagrams/(\w+\.svg)"', cards.printed_cards(), re.DOTALL
+    )
+    assert len(printed) == len(LESSONS)
+    for width, name in printed:
+        units = float(ElementTree.parse(DIAGRAMS / name).getroot().attrib["viewBox"].split()[2])
+        assert 10 * float(width) / units * 72 / 25.4 > 5.9 and float(width) <= 188, name
+
+
 def test_the_site_draws_the_pictures_of_the_cards():
     [page] = [page for page in pages_of_texts() if page.source == "teaching/cards.md"]
     assert page.body.count("<svg") == len(LESSONS) and "<img" not in page.body

@@ -15,6 +15,8 @@ from minikafka.lab.teaching.lesson_parts import card_of, title_of
 _HEAD = (
     "What to remember of each lesson, with the table that one wants on the wall. The lessons show why, and by a run."
 )
+_MM_A_UNIT = 0.2135
+"""A picture's letters have 10 of its units: 6 pt on paper."""
 _STYLE = """
 @page { size: A4; margin: 9mm 11mm; }
 * { box-sizing: border-box; }
@@ -24,19 +26,23 @@ h2 { font-size: 11pt; margin: 0 0 1mm; border-bottom: .3mm solid #555; }
 p { margin: 1mm 0; }
 section { margin: 0 0 6mm; break-inside: avoid; }
 ul { margin: 0; padding: 0 0 0 4mm; }
-img { display: block; margin: 0 auto; max-width: 100%; max-height: 46mm; }
+img { display: block; margin: 0 auto; }
 table { width: 100%; border-collapse: collapse; }
 th, td { border: .2mm solid #999; padding: .4mm 1.2mm; text-align: left; vertical-align: top; }
 code { font: 7.2pt ui-monospace, "DejaVu Sans Mono", monospace; }
 @media print {
-  .tall { display: grid; grid-template: auto auto 1fr / 1fr 80mm; column-gap: 4mm; align-items: start; }
-  .tall h2 { grid-column: 1 / 3; }
+  img { width: var(--picture); }
+  .tall, .beside { display: grid; column-gap: 4mm; align-items: start; }
+  .tall { grid-template: auto auto 1fr / minmax(0, 1fr) var(--picture); }
+  .beside { grid-template: auto auto auto / minmax(0, 1fr) var(--picture); }
+  .tall h2, .beside h2, .beside table { grid-column: 1 / 3; }
   .tall p { grid-area: 2 / 2 / 4; }
-  .tall img { max-height: 120mm; }
+  .beside p { grid-area: 2 / 2; }
+  .tall table, .beside table { margin-top: 1.5mm; }
 }
 @media screen { :root { color-scheme: light dark; } }
 @media screen { body { padding: 6mm; font-size: 11pt; max-width: 64em; } code { font-size: 10pt; } }
-@media screen { img { max-height: none; max-width: none; } section { overflow-x: auto; } ul { padding-left: 6mm; } }
+@media screen { section { overflow-x: auto; } ul { padding-left: 6mm; } }
 """
 
 
@@ -45,11 +51,21 @@ def _card(lesson: Path) -> str:
     return f"## {lesson.stem.partition('-')[0]} {title_of(lesson)}\n\n{card_of(lesson)}\n"
 
 
-def _has_tall_picture(lesson: Path) -> bool:
-    """Whether the card's picture is about as high as wide, or higher: on paper it stands beside the text."""
+def _picture_on_paper(lesson: Path) -> tuple[str, float]:
+    """Where the card's picture is printed, and how wide, in mm.
+
+    `tall`: beside list and table; `beside`: beside the list, above the table; `wide`: between list and table. It is so
+    wide that its letters can be read, and a wide one that would be low is made 46 mm high if the page has room.
+    """
     [picture] = re.findall(r"!\[.+\]\((.+)\)", card_of(lesson))
     svg = ElementTree.parse(lesson.parent / picture).getroot()
-    return float(svg.attrib["height"]) > 0.85 * float(svg.attrib["width"])
+    _, _, units, high = map(float, svg.attrib["viewBox"].split())
+    ratio, least = high / units, units * _MM_A_UNIT
+    if ratio > 0.85 and least < 96:
+        return "tall", min(least, 84)
+    if least * ratio > 55 and least < 126:
+        return "beside", least
+    return "wide", min(max(least, 46 / ratio), 187.5)
 
 
 def page_of_cards() -> str:
@@ -61,9 +77,10 @@ def page_of_cards() -> str:
 def printed_cards() -> str:
     """All cards as a page of HTML. A card is never broken over two sheets."""
     markdown = MarkdownIt("commonmark").enable("table")
-    shapes = {lesson: "tall" if _has_tall_picture(lesson) else "wide" for lesson in lessons()}
+    pictures = {lesson: _picture_on_paper(lesson) for lesson in lessons()}
     cards = "\n".join(
-        f'<section class="{shape}">\n{markdown.render(_card(lesson))}</section>' for lesson, shape in shapes.items()
+        f'<section class="{place}" style="--picture: {width:.1f}mm">\n{markdown.render(_card(lesson))}</section>'
+        for lesson, (place, width) in pictures.items()
     )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Cards</title>\n'

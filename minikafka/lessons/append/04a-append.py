@@ -338,8 +338,8 @@ print(found.first_difference)
 # - A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets, and gaps are allowed.
 # - After an append LEO is the last offset + 1. It is no count of records.
 # - A refused append writes no record: LEO stays. A new leader's epoch and an empty segment may be left behind.
-# - A follower runs no validator and asks for no `max.message.bytes`. It refuses damaged bytes as a leader does.
-# - From the first batch of a later epoch than the one in which it asked, a follower takes nothing.
+# - A follower runs no validator and does not check `max.message.bytes`. It refuses damaged bytes as a leader does.
+# - If an answer has a batch of a later epoch than the one in which the follower asked, the follower takes neither that batch nor what comes behind it.
 #
 # ![The steps of an append](../diagrams/append.svg)
 #

@@ -346,7 +346,7 @@ print(found.first_difference)
 # |:---|:---|
 # | the process was killed, the machine lives on | has all that was written |
 # | the power failed | has all below the recovery point, and above it what is whole up to the first bad batch |
-# | the last batch is torn | ends before that batch; a file that its roll made stays, empty |
+# | the last batch is torn | ends before that batch; if the log had rolled for that batch, the new file stays, empty |
 # | a batch of a scanned segment is bad | ends before that batch; the segments above go, sound or not |
 # | a batch below the scanned segments is bad | ends where it did; nobody has looked |
 # | the stop was unclean, and all is whole | has its recovery point where the checkpoint was: reading is not flushing |

@@ -44,8 +44,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "A crash at the byte you pick",
-        f"{_LOG} The broker is killed, and of the second file the first 150 bytes are left. Where does the log end"
-        " after the start?",
+        f"{_LOG} The power fails, and of the second file the first 150 bytes are left. Where does the log end after"
+        " the start?",
         end_of_a_torn_log,
         "A batch survives whole or not at all: one of the two is whole.",
         card="the last batch is torn | ends before that batch",
@@ -54,7 +54,7 @@ QUESTIONS = (
         CHOOSE,
         "The scan",
         f"{_LOG} The broker is killed, and no byte is missing; but one bit in the second batch of the *first* segment"
-        " has flipped. The recovery point is 4. Where does the log end after the start?",
+        " has flipped. The file of recovery points says 4. Where does the log end after the start?",
         end_after_damage_below,
         "Only the segment that holds the recovery point and those above it are scanned. What is flushed is taken to be"
         " good, so the damage stays and is not noticed.",
@@ -69,7 +69,7 @@ QUESTIONS = (
         CHOOSE,
         "The scan",
         f"{_LOG} The broker is killed, and no byte is missing; but one bit in the second batch of the first segment has"
-        " flipped. The recovery point is 0. Where does the log end after the start?",
+        " flipped. The file of recovery points says 0. Where does the log end after the start?",
         end_after_damage_above,
         "The scan finds the bad batch and ends the log before it. The sound segment above goes, too.",
         {2: "at 2", 4: "at 4", 8: "at 8"},

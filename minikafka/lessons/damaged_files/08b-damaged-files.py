@@ -323,7 +323,7 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # %% [markdown]
 # ### Card
 #
-# - After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` fails the sanity check. It asks little else.
+# - After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` fails the sanity check. It checks little else.
 # - What such a recovery cuts leaves a hole: the segments above stay, and no reader is told.
 # - The entries of offset and time indexes are believed. Only the scan after an unclean stop makes those of the scanned segments anew.
 # - A `.txnindex`, the epoch file, or all snapshots that are gone are not missed after a clean stop. What they said is forgotten.
@@ -336,8 +336,8 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
 # | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so unless the segment is scanned |
 # | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
-# | `.txnindex` | no | after a clean stop, and below the scanned segments after any, nobody notices: `read_committed` consumers get the records of an aborted transaction |
-# | `leader-epoch-checkpoint` | no | after a clean stop, and below the scanned segments after any, this replica cannot say where an epoch ended |
+# | `.txnindex` | no | an unclean start makes it anew for each segment that it scans; else nobody notices, and `read_committed` consumers get the records of an aborted transaction |
+# | `leader-epoch-checkpoint` | no | an unclean start notes the epochs of the segments that it scans; of other epochs this replica cannot say where they ended, and nobody notices |
 # | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
 # | `.log` | no | its records are gone |
 

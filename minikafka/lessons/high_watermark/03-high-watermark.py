@@ -426,8 +426,8 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # %% [markdown]
 # ### Card
 #
-# - Below the high watermark every in-sync replica has every record. A record is shown to consumers then, and not before.
-# - log start ≤ LSO ≤ HW ≤ LEO. A mark of 2 means that 0 and 1 are committed.
+# - Below the high watermark every in-sync replica has every record. A record is shown to consumers when it is below the high watermark, and not before.
+# - log start ≤ LSO ≤ HW ≤ LEO. A high watermark of 2 means that 0 and 1 are committed.
 # - A follower tells its leader how far it is by the offset from which it fetches, and in no other way. So the mark comes one round late.
 # - On the leader, fetches only ever raise HW, and never above LEO. The in-sync replica with the least end holds it.
 # - On a follower, HW is what the leader says, but never more than the follower has. It may go back.

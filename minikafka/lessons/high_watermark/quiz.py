@@ -45,7 +45,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "A leader and two followers",
-        "Followers 1 and 2 are in sync. Where is the leader's high watermark after the last fetch?",
+        "The leader and its followers 1 and 2 are in the ISR. Where is the leader's high watermark after the last"
+        " fetch? (`fetch 1 4`: follower 1 fetches from offset 4.)",
         mark_after_fetches,
         "*Fetch from 4* says: I have everything below 4. The mark is the least end in the ISR, and follower 2 holds it"
         " back.",

@@ -365,7 +365,7 @@ lanes.play()
 # | has no answer from its leader yet | nowhere: it keeps all that it has |
 # | differs from its leader nowhere | nowhere |
 # | has more of an epoch than its leader has | where the epoch ends on the leader |
-# | has an epoch of which its leader has never heard | the leader names its greatest epoch that is not above it; a follower without that one cuts where its own next lower epoch ends |
+# | has an epoch of which its leader has never heard | the leader names its greatest epoch below that one. A follower that has the named epoch cuts where it ends first, here or on the leader; another cuts where its own next lower epoch ends, and fetches again |
 # | knows no epochs at all | at its own high watermark, by the old rule |
 
 # %% [markdown]

@@ -42,9 +42,9 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "A new leader's mark",
-        "Two records were written one after the other with `acks=all`, each acknowledged after two rounds. Right after"
-        " the second answer the leader dies. How many records has the new leader, and how many does it show to a"
-        " consumer at once?",
+        "Three replicas are in sync. Two records were written one after the other with `acks=all`, each acknowledged"
+        " after two rounds. Right after the second answer the leader dies. How many records has the new leader, and how"
+        " many of them can a consumer read before any follower has fetched from the new leader?",
         seen_at_once_after_a_failure,
         "Nothing that was acknowledged is lost. The new leader's mark is a round old; until it has caught up,"
         " consumers wait.",

@@ -421,7 +421,7 @@ print(found.first_difference)
 # - A replacement of segments is either undone or completed, never half. The load finds in the files' names how far it had come.
 # - After a clean stop the load checks no batch, except in a segment that has lost its `.index`. Damage stays hidden.
 # - After a clean stop the last segment alone says where the log ends: from its last index entry on, the load goes from batch to batch to the end of the file.
-# - The recovery point and the log start in the checkpoints are hints: after a clean stop the recovery point is the log's end. But records below that log start count as deleted.
+# - The recovery point in its checkpoint is a hint: after a clean stop the recovery point is the log's end. The log start in its checkpoint is no hint: records below it count as deleted.
 # - After a clean stop a log without any snapshot is taken for one that never had producers.
 #
 # ![The seven phases of a load](../diagrams/loading.svg)
@@ -432,7 +432,7 @@ print(found.first_difference)
 # | `.cleaned` | deletes it, and every `.swap` whose offset is at or above that of the lowest `.cleaned` |
 # | another `.swap` | puts it in the place of all segments in its range, and gives it its final name |
 # | `.index`, `.timeindex` or `.txnindex` without its `.log` | deletes it |
-# | `.snapshot` where no segment begins | deletes it, unless it is the newest and no segment begins above it |
+# | `.snapshot` where no segment begins | deletes it; only the newest stays, if no segment begins above it |
 # | `.snapshot`, the newest, that is damaged | deletes it; the one before it serves |
 # | no segment at all | makes an empty one at the checkpointed log start |
 # | a name that it does not know | leaves it alone |

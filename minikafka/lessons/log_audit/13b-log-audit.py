@@ -372,10 +372,10 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 # ### Card
 #
 # - LAG counts offsets. It says neither how many records are to come nor how old they are.
-# - The age of the first unread record says how late a group is. If its committed offset does not move, it is stuck.
-# - A checksum says that a batch is as when the checksum was computed. Only the other copy tells whether the leader wrote it.
+# - The age of the first unread record says how late a group is. If its committed offset does not move, it has stopped (no members?) or is stuck (at the last stable offset: look for an open transaction).
+# - A checksum tells that a batch has not changed since the checksum was computed. Only another copy tells whether the leader wrote it.
 # - Two copies are compared below the high watermark of both. Above it they may differ.
-# - A damaged batch loses all its records. At an unclean start a broker cuts the last segment there; a query before it still reads what lies behind.
+# - A damaged batch loses all its records. At an unclean start a broker cuts the log there, if it scans that segment; a query that runs before that start still reads the batches behind.
 #
 # ![Questions to a disk, and where the evidence lies](../diagrams/log_audit.svg)
 #

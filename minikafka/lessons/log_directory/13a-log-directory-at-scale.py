@@ -333,9 +333,9 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - Which records count is not in the records. It is in the high watermark, in markers, in indexes and snapshots beside them.
+# - The records do not tell which of them count. The high watermark, markers, indexes and snapshots do.
 # - A query ends at the high watermark that the broker has written to disk, with `read_committed` at the last stable offset.
-# - File names choose the segments of a query, the offset index the bytes.
+# - A query by offset finds its segments by their file names, and the bytes by the offset index.
 # - Pruning saves work. It never changes an answer.
 # - `timestamp >= …` prunes and `timestamp < …` does not: files tell how late a segment reaches, not how early.
 #

@@ -24,8 +24,8 @@ QUESTIONS = (
         COMPUTE,
         "What a query reads",
         "`orders` of the shop's night, which began at 20:00, has three segments. Their youngest records are of 02:12,"
-        " 06:48 and 07:48. In how many segments does a query look that asks for orders before 22:00, and in how many"
-        " one that asks for orders from 07:00 on?",
+        " 06:48 and 07:48. One query asks for orders before 22:00, another for orders from 07:00 on. In how many"
+        " segments does each look?",
         segments_for_a_time,
         "Files and indexes tell how late a segment reaches, not how early. Only the second condition prunes. (The"
         " second segment has orders of 20:12: a till had been offline.)",

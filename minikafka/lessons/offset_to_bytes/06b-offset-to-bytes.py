@@ -343,7 +343,7 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # - An answer begins with the batch that holds the start. The reader drops what it has not asked for.
 # - The limit counts bytes: the last batch may be cut, and the reader drops it. Only the first batch may exceed the limit.
 # - A search by time finds the first record, in the order of offsets, that is not older.
-# - A read gives back a view: a file, a first and a last byte. The kernel sends these bytes, and without TLS they never enter the program.
+# - A read gives back a view of one segment: a file, a first and a last byte. The kernel sends these bytes, and without TLS they never enter the program.
 #
 # ![From an offset to bytes](../diagrams/read_bytes.svg)
 #
@@ -353,7 +353,7 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # | with a start in a hole | the next batch, perhaps of the next segment |
 # | with a limit inside a batch | the bytes up to the limit, a piece of that batch among them |
 # | with a limit below the first batch, and `min_one_message` | that whole batch |
-# | with such a limit, without it | a piece of the first batch; the broker sends an empty answer instead |
+# | with a limit below the first batch, without `min_one_message` | a piece of the first batch; the broker sends an empty answer instead |
 
 # %% [markdown]
 # **Next:** *Loading*: how all of this comes back from a directory of files.

@@ -328,7 +328,7 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - A request waits only with `acks=all`, under one key for each of its partitions, and in the timer.
+# - A request waits only with `acks=all`. It waits in two places: under a key for each of its partitions, and in the timer.
 # - It is answered once, for all partitions: the slowest decides when.
 # - It is completed when the mark rises (a follower fetches, or leaves the ISR), by the timer, or because the leader leads no more.
 # - `REQUEST_TIMED_OUT` means: the broker does not know yet. No answer takes records out of the log again.
@@ -340,7 +340,7 @@ print(found.first_difference)
 # |:---|:---|
 # | the high watermark reaches the required offset | `NONE` |
 # | the ISR shrinks below the minimum | nothing, until the ISR has grown again or its time is over |
-# | the mark is there, and the ISR shrinks below the minimum before the request is checked | `NOT_ENOUGH_REPLICAS_AFTER_APPEND` |
+# | the mark reaches the required offset, but before the request is checked the ISR shrinks below the minimum | `NOT_ENOUGH_REPLICAS_AFTER_APPEND` |
 # | its time is over | `REQUEST_TIMED_OUT`; the record may still be committed |
 # | another broker leads | `NOT_LEADER_OR_FOLLOWER`; the record may survive or not |
 

@@ -446,8 +446,8 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - The log remembers producers, not records: of each producer the last five batches. A snapshot has room for the last one.
-# - In an epoch sequences go on without a gap. A new epoch begins at 0, and from then on the old one is refused.
+# - The log remembers producers, not records: of each producer the last five batches. A snapshot, written at each roll and at a clean close, has room for the last one.
+# - Within an epoch the sequence numbers go on without a gap. A new epoch begins at 0, and from then on the old one is refused.
 # - A producer that is silent for `producer.id.expiration.ms` is forgotten, unless it has an open transaction.
 # - A transaction is decided for good when the high watermark has passed its marker. Until then LSO is not above its first record.
 # - A follower checks no sequences and looks for no duplicates: its leader has done that.

@@ -77,7 +77,7 @@ QUESTIONS = (
             "snapshot": "a `.snapshot`",
             "swap": "a `.swap`",
         },
-        card="snapshot at a roll and a clean close",
+        card="A snapshot, written at each roll and at a clean close",
         replies={
             "txnindex": "There is one only where a transaction was aborted.",
             "swap": "That is a segment which takes the place of others, after a compaction.",
@@ -104,8 +104,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "Duplicates, answered from memory",
-        "An idempotent producer has sent eight batches, and sends all eight again. How many are answered as they were"
-        " the first time?",
+        "An idempotent producer has sent eight batches, and sends each of the eight again, whatever the answers are."
+        " How many are answered as they were the first time?",
         retries_that_are_known,
         "The log remembers the last five batches of a producer. An older one is refused as out of order.",
         card="of each producer the last five batches … a batch before these again",
@@ -114,10 +114,11 @@ QUESTIONS = (
         COMPUTE,
         "Duplicates, answered from memory",
         "An idempotent producer has sent eight batches. The broker is stopped cleanly and started; then the producer"
-        " sends all eight again. How many are answered as they were the first time?",
+        " sends each of the eight again, whatever the answers are. How many are answered as they were the first time?",
         retries_known_after_a_restart,
         "A snapshot has room for one batch of each producer, the last.",
-        card="A snapshot has room for the last one … after a restart, the batch before the last one again",
+        card="A snapshot, written at each roll and at a clean close, has room for the last one … after"
+        " a restart, the batch before the last one again",
     ),
     Question(
         CHOOSE,

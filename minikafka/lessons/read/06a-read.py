@@ -360,12 +360,12 @@ print(found.first_difference)
 #
 # ![Three readers, three bounds](../diagrams/read.svg)
 #
-# | a read | what it gives |
+# | a read | what it gives, always of one segment |
 # |:---|:---|
 # | of a follower, `LOG_END` | batches below LEO |
 # | of a `read_uncommitted` consumer, `HIGH_WATERMARK` | batches below HW |
 # | of a `read_committed` consumer, `TXN_COMMITTED` | batches below LSO, and the list of aborted transactions |
-# | with a start from the bound up to LEO | an empty answer; the consumer asks again later |
+# | with a start at or above the bound, but not above LEO | an empty answer; the consumer asks again later |
 # | with a start below the log start or above LEO | `OffsetOutOfRangeException` |
 
 # %% [markdown]

@@ -48,11 +48,11 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "Three readers",
-        "Segments begin at 0, 4, 8 and 12, each has two batches of two records, and a follower reads from 0 with a"
-        " limit of a MiB. Which is the last offset in the answer?",
+        "Segments begin at 0, 4, 8 and 12, each has two batches of two records, and a follower reads once, from 0, with"
+        " a limit of a MiB. Which is the last offset in the answer?",
         end_of_the_first_answer,
         "An answer comes from one segment, however large the limit is.",
-        card="batches below it of one segment",
+        card="what it gives, always of one segment",
     ),
     Question(
         FIRST,

@@ -406,7 +406,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # ### Card
 #
 # - A follower tells how far it is by the offset that it asks for. So its own high watermark is one round late.
-# - The mark waits for every member of the ISR, for a follower that is proposed, and for one that is about to join.
+# - The mark waits for every member of the ISR, for a follower that the leader has proposed to add, and for one outside that was caught up at most `replica.lag.time.max.ms` ago.
 # - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
 # - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it.
 # - Below `min.insync.replicas` the mark stands still, and `acks=all` is refused.
@@ -418,7 +418,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # | in the ISR, behind for at most `replica.lag.time.max.ms` | waits for it before it raises the mark |
 # | in the ISR, behind for longer | proposes to take it out; until the controller agrees, the mark waits |
 # | in the ISR, silent, with every record | keeps it |
-# | outside, caught up a moment ago | the mark waits for it |
+# | outside, caught up at most `replica.lag.time.max.ms` ago | the mark waits for it |
 # | outside, reaches the mark and the start of the leader's epoch | proposes to add it; from then on the mark waits for it |
 
 # %% [markdown]

@@ -439,8 +439,8 @@ print(found.first_difference)
 #
 # - A log forgets in units of segments: a file goes as a whole or not at all.
 # - Only the active segment, the last one, is appended to. The log asks before the write whether it must roll, so no segment grows past `segment.bytes`.
-# - The indexes are sparse: an entry is due only after more than `index.interval.bytes`. One of the `.index` has, in four bytes each, the last offset of a batch, relative to the base offset, and the byte at which this batch begins.
-# - Retention asks about the oldest segment first and stops at the first no. Nothing at or above the high watermark goes.
+# - The indexes are sparse: an entry is due only after more than `index.interval.bytes`. An entry of the `.index` has two numbers of four bytes: the last offset of a batch, relative to the segment's base offset, and the byte at which this batch begins.
+# - Retention asks about the oldest segment first and stops at the first one that must stay. Nothing at or above the high watermark goes.
 # - A deletion raises the log start first, then renames the files, and deletes them `file.delete.delay.ms` later.
 #
 # ![The rules of retention](../diagrams/retention.svg)

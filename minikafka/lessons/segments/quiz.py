@@ -79,12 +79,14 @@ QUESTIONS = (
         " to which byte of the `.log` does it lead?",
         first_entry,
         "Four bytes are the distance from the base offset, 40; four are the position.",
-        card="in four bytes each, the last offset of a batch, relative to the base offset, and the byte",
+        card="two numbers of four bytes: the last offset of a batch, relative to the segment's base offset, and"
+        " the byte",
     ),
     Question(
         COMPUTE,
         "Rolling",
-        "What are the base offsets of all segments afterwards? (A batch has 61 bytes and, here, 17 for each record.)",
+        "What are the base offsets of all segments afterwards? (`4x10`: a batch of 4 records. `internal.segment.bytes`"
+        " counts as `segment.bytes` here. A batch has 61 bytes and, in this workload, 17 for each record.)",
         bases,
         "Before each append the segment is asked whether the batch still fits: exactly full is allowed, one byte more"
         " is not. The new segment is named after the offset at which that append begins.",

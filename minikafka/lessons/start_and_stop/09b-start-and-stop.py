@@ -346,8 +346,8 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # |:---|:---|
 # | `.lock`, held by another process | fails |
 # | the marker | deletes it; takes each log's end for its recovery point |
-# | no marker | reads each log from the segment of its recovery point on |
-# | no file of recovery points, or an entry in it whose partition or offset is no number | reads all segments after an unclean stop |
+# | no marker | checks each log from the segment of its recovery point on |
+# | no file of recovery points, or an entry in it whose partition or offset is no number | if the stop was unclean, checks all segments |
 # | an entry in that file without exactly three words, or another number of entries than it says | takes the directory offline |
 # | a directory that ends in `-delete` | has it deleted a minute later by default |
 # | a directory that ends in `-stray` | keeps it, and does not use it |

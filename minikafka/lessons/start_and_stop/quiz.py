@@ -39,12 +39,12 @@ QUESTIONS = (
         CHOOSE,
         "The stop and the start",
         "Two logs with three segments each. The broker was stopped cleanly, started again, and was killed before it"
-        " had written a record. How many of the six segments does the next start read?",
+        " had written a record. How many of the six segments does the next start check from their first batch on?",
         recovered_after_an_empty_life,
         "The marker goes before the first log is opened, so the start is an unclean one. But the recovery points are"
         " the log ends, and a log is read from the segment on that holds its recovery point.",
         {0: "none", 2: "two", 6: "six"},
-        card="A start takes it away before it opens the first log … reads each log from the segment of its recovery"
+        card="A start takes it away before it opens the first log … checks each log from the segment of its recovery"
         " point on",
         replies={
             0: "The marker of the clean stop went with the first start after it.",

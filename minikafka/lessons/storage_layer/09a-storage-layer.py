@@ -419,7 +419,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # |:---|:---|:---|
 # | a roll | has all below the new segment flushed | right after it, in the background |
 # | a clean stop | flushes every log and writes both checkpoints | at the stop |
-# | an append | flushes the log | once `flush.messages` records are not flushed; by default never |
+# | an append | flushes the log | as soon as `flush.messages` records or more are not flushed; by default never |
 # | the flusher | flushes the logs that were not flushed for `flush.ms` | every `log.flush.scheduler.interval.ms`; by default it runs once |
 # | the task of the recovery points | writes them to their file | every 60 s by default |
 # | the task of the log starts | writes them to their file | every 60 s by default |

@@ -28,8 +28,8 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "What log.retention.* does",
-        "A broker with the default settings starts at second 0. Three records of that second are in a topic with"
-        " `retention.ms=400000`. At which second do they go?",
+        "A broker with the default settings starts at second 0. Three records of that second, on all replicas, are in"
+        " a topic with `retention.ms=400000`. At which second are they no longer in the log?",
         second_of_retention,
         "`retention.ms` says from when on they may go. The task runs at seconds 30, 330 and 630.",
         card="They go at the next run of the retention task … 30 s after a start, then every five minutes by default",

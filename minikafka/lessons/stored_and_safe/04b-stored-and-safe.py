@@ -415,9 +415,9 @@ print(found.first_difference)
 #
 # | what happens | log start | recovery point | LEO |
 # |:---|:---|:---|:---|
-# | append | stays | LEO, once `flush.messages` records are not flushed; else it stays | the last offset + 1 |
+# | append | stays | LEO, as soon as `flush.messages` records or more are not flushed; else it stays | the last offset + 1 |
 # | roll | stays | the new segment's base, a little later | stays |
-# | DeleteRecords, a leader's log start | rises | not below the log start | stays |
+# | DeleteRecords; on a follower: its leader names a higher log start | rises | not below the log start | stays |
 # | segments deleted | rises | not below the log start | stays |
 # | truncation | not above LEO | not above LEO | falls |
 # | full truncation to an offset | that offset | not above LEO | that offset |

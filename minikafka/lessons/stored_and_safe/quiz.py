@@ -84,7 +84,7 @@ QUESTIONS = (
         "`flush.messages=3`, appends of 2, 2 and 1 records. Where is the recovery point afterwards?",
         flushed_by_messages,
         "The second append brings four records that are not flushed, three or more, and all four are flushed.",
-        card="LEO, once `flush.messages` records are not flushed; else it stays",
+        card="LEO, as soon as `flush.messages` records or more are not flushed; else it stays",
     ),
     Question(
         FIRST,

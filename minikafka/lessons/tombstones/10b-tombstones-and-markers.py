@@ -320,7 +320,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # ### Card
 #
 # - A consumer that keeps a table must never be `delete.retention.ms` or more behind. If it was, it reads again from the beginning.
-# - The clock of a tombstone starts at the first cleaning that keeps it. `max.compaction.lag.ms` lets a cleaner come at any dirty ratio.
+# - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may be long in coming: only `max.compaction.lag.ms` makes it come at any dirty ratio.
 # - Aborted records never get into the offset map: they go, and hide no other record.
 # - A marker stays as long as anything of its transaction does, then until its own horizon.
 # - A producer's last batch keeps its header: the log needs the sequence number to recognise a duplicate.
@@ -332,8 +332,8 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after it |
 # | a record of an aborted transaction | goes, newest or not, and hides no other record |
 # | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
-# | a producer's last batch without any record left | its header stays until the producer writes again or is forgotten |
-# | the last batch below the first uncleanable offset, without any record left | its header stays for that round |
+# | a producer's last batch, if no record of it is left | its header stays until the producer writes again or is forgotten |
+# | the batch that ends right below the first uncleanable offset, if no record of it is left | its header stays for that round |
 
 # %% [markdown]
 # **Next:** *The produce path*: from a producer's request to the append.

@@ -37,8 +37,8 @@ QUESTIONS = (
         COMPUTE,
         "Transactions",
         "`a=1 b=1`, then `a=9` in a transaction that is aborted (its marker has an offset, too), then `b=2`; all of"
-        " these are cleaned. Then comes `c=1` in the active segment. Which offsets does a `read_committed` consumer"
-        " get afterwards?",
+        " these are cleaned. Then comes `c=1` in the active segment. Which offsets does the application of a"
+        " `read_committed` consumer get afterwards?",
         hidden_by_an_aborted_record,
         "Aborted records never get into the offset map, so `a=9` hides nothing.",
         card="a record of an aborted transaction | goes, newest or not, and hides no other record",

@@ -11,6 +11,11 @@ _HEAD = """# Quiz
 which **files** are meant (there may be several, or none), and say **what** you look at **first**. Answers are folded.
 Each follows from the [card](cards.md) of its lesson; with the answer stand the card's words and the lesson's section.
 
+The words of a workload: `[4x10]` is a batch of 4 records of 10 bytes each; `isr 1,2` says which followers are in the
+ISR, beside the leader; `fetch 1 4` means that follower 1 fetches from offset 4. `pid`, `epoch` and `seq` are a
+producer's id, its epoch and the sequence number of the batch's first record; `txn` is a batch of a transaction, and
+`[abort pid=7 epoch=0]` the marker that ends one. `maybe_increment_high_watermark leo` raises the high watermark to LEO.
+
 Nobody wrote the answers down: minikafka gives each one when the page is made, and a test makes it again."""
 
 
