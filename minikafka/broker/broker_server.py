@@ -104,12 +104,19 @@ class BrokerServer:
                 cluster_id=cluster_id,
             )
             self.broker.startup()
-            self._scheduler.schedule("publish-metadata", self._publish, _PUBLISH_MS, _PUBLISH_MS)
+            self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
             # 4. Clients.
             self.sockets.start()
         except BaseException:
             self._let_go()
             raise
+
+    def kill(self) -> None:
+        """End at once, as by kill -9: nothing more is written. Not in Kafka."""
+        self.sockets.shutdown()
+        assert self.broker is not None and self._values is not None
+        self.broker.crash()
+        self._values.let_go()
 
     def stop(self) -> None:
         """Stop in order: the next start finds a clean shutdown. Kafka: `KafkaRaftServer.shutdown`."""
@@ -126,9 +133,9 @@ class BrokerServer:
             listener_name=channel.listener_name,
             on_answer=answer,
         )
-        self._publish()
+        self.publish()
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """Let the broker read what has been decided. Kafka: `MetadataLoader`, in a thread of its own."""
         assert self.broker is not None and self.controller is not None
         if self.controller.image.offset > self.broker.metadata_cache.image.offset:
