@@ -126,9 +126,12 @@ class KafkaScheduler:
         self._threads = [
             threading.Thread(target=self._run, name=f"{thread_name_prefix}{i}", daemon=True) for i in range(threads)
         ]
-        self._queue: list[_Entry] = []  # a heap, guarded by `_wake`
+        self._queue: list[_Entry] = []  # a heap, guarded by `_lock`
         self._order = itertools.count()
-        self._wake = threading.Condition()  # notified when a task is added and at shutdown
+        # Entered by itself: an exception of a signal handler cannot come between its release and the end of the block,
+        # as in a Condition's own method.
+        self._lock = threading.RLock()
+        self._wake = threading.Condition(self._lock)  # notified when a task is added and at shutdown
         self._running = False
 
     def startup(self) -> None:
@@ -139,7 +142,7 @@ class KafkaScheduler:
 
     def shutdown(self) -> None:
         """Drop waiting tasks, let running ones end, and join the threads. Kafka: `KafkaScheduler.shutdown`."""
-        with self._wake:
+        with self._lock:
             self._running = False
             self._queue.clear()
             self._wake.notify_all()
@@ -150,7 +153,7 @@ class KafkaScheduler:
     def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
         scheduled = ScheduledTask(name, task, _now_ms() + delay_ms, period_ms)
-        with self._wake:
+        with self._lock:
             self._push(scheduled)
         return scheduled
 
@@ -165,14 +168,14 @@ class KafkaScheduler:
             except Exception:
                 logger.exception("Uncaught exception in scheduled task '%s'", scheduled.name)
             if scheduled.periodic and not scheduled.cancelled:
-                with self._wake:
+                with self._lock:
                     if self._running:
                         scheduled.due_ms = _now_ms() + scheduled.period_ms
                         self._push(scheduled)
 
     def _next_due(self) -> ScheduledTask | None:
         """Wait for the next task that is due; None after shutdown."""
-        with self._wake:
+        with self._lock:
             while self._running:
                 if not self._queue:
                     self._wake.wait()

@@ -21,17 +21,20 @@ from minikafka.cli import main
 from minikafka.common import file_ops
 from minikafka.common.errors import ConfigException, IllegalArgumentException, KafkaStorageException
 from minikafka.common.file_lock import FileLock
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.uuid import ONE_UUID
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.directory_lock import DirectoryLock
+from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_dir_checkpoints import LogDirCheckpoints
 from minikafka.log.manager.log_manager import LogManager
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -612,3 +615,42 @@ def test_the_settings_of_another_broker_are_refused(log_dir, tmp_path, name):
     assert "RuntimeException" in told and "Stored node id 1 doesn't match previous node id 7" in told
     file.write_text(f"{name}=1\n")
     recovered(log_dir, "--broker-config", str(file))
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_links_into_the_log_directory_of_a_running_broker_are_refused(tmp_path, options):
+    with Log.open(tmp_path / "brokers" / "t-0") as log:
+        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, b"k", b"v")), 0)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "t-0").symlink_to(tmp_path / "brokers" / "t-0")
+    lock = FileLock(tmp_path / "brokers" / ".lock")
+    assert lock.try_lock()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    refused = run(tmp_path / "links", "--follow-links", *options, code=1)
+    assert f"{tmp_path}/brokers/.lock is held: a broker is running" in refused.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    lock.destroy()
+    run(tmp_path / "links", "--follow-links", *options)
+
+
+@pytest.mark.parametrize(("days", "left"), [(7, [7, 8]), (None, [8])])
+def test_producers_are_remembered_as_long_as_the_broker_says(tmp_path, days, left):
+    def batch(producer_id: int, timestamp: int) -> MemoryRecords:
+        return MemoryRecords.with_idempotent_records(
+            CompressionType.NONE, producer_id, 0, 0, SimpleRecord(timestamp, b"k", b"v")
+        )
+
+    with Log.open(tmp_path / "data" / "t-0", {"segment.ms": LONG_MAX, "retention.ms": -1}) as log:
+        log.append_as_leader(batch(7, NOW_MS - 3 * 86_400_000), 0)
+        log.roll()
+        log.append_as_leader(batch(8, NOW_MS - 1000), 0)
+    broker = tmp_path / "server.properties"
+    expiration = "" if days is None else f"producer.id.expiration.ms={days * 86_400_000}\n"
+    broker.write_text(f"log.roll.ms={LONG_MAX}\nlog.retention.ms=-1\n{expiration}")
+    run(tmp_path / "data", "--broker-config", str(broker), "--unclean-shutdown")
+    with Log.open(tmp_path / "data" / "t-0") as log:
+        entries = read_snapshot(max((tmp_path / "data" / "t-0").glob("*.snapshot")))
+        assert sorted(entry.producer_id for entry in entries) == left and log.log_end_offset == 2
+    broker.write_text("producer.id.expiration.ms=0\n")
+    told = run(tmp_path / "data", "--broker-config", str(broker), code=1).stderr
+    assert told.startswith("ConfigException: Invalid value 0 for configuration producer.id.expiration.ms")

@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
+from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import (
     IllegalArgumentException,
     IllegalStateException,
@@ -41,6 +42,7 @@ from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOIN
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
@@ -66,19 +68,29 @@ from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
-_THREADS_SETTING = "num.recovery.threads.per.data.dir"
-_OF_A_BROKER = {"node.id", "broker.id", "process.roles", "log.dir", "log.dirs", _THREADS_SETTING, *LOG_SETTINGS}
+_THREADS_SETTING, _EXPIRATION_SETTING = "num.recovery.threads.per.data.dir", "producer.id.expiration.ms"
+_OF_LOADING = ConfigDef(
+    [
+        ConfigKey(_THREADS_SETTING, Type.INT, 2, Range(1)),
+        ConfigKey(_EXPIRATION_SETTING, Type.INT, 86_400_000, Range(1)),
+    ]
+)
+"""What a broker's file says of loading logs, beside the settings of topics. Kafka: `AbstractKafkaConfig.CONFIG_DEF`."""
+_OF_A_BROKER = {"node.id", "broker.id", "process.roles", "log.dir", "log.dirs", *_OF_LOADING.names, *LOG_SETTINGS}
 """Of these a broker's file has some, and another file, by mistake, has none."""
 _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
 """Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
 
 
 class Settings(NamedTuple):
-    """Settings of the logs: `default` for topics without their own, `topics` by name; how many `threads` load them."""
+    """Settings of the logs: `default` for topics without their own, `topics` by name; how many `threads` load them;
+    how long `producers` are remembered, None for Kafka's default.
+    """
 
     default: dict[str, object]
     topics: dict[str, dict[str, object]]
     threads: int
+    producers: ProducerStateManagerConfig | None = None
 
     def config_of(self, topic: str) -> LogConfig:
         """Raises ConfigException."""
@@ -137,9 +149,10 @@ def settings_of(
         broker |= cluster.brokers.get("", {}) | cluster.brokers.get(_node_id(log_dir), {})
     for topic, given in topic_configs.items():
         topics[topic] = {**topics.get(topic, {}), **given}
-    if threads is None:
-        threads = parse_int(broker.get(_THREADS_SETTING, "2").strip())
-    return Settings({**log_settings(broker), **overrides}, topics, max(threads, 1))
+    of_loading = _OF_LOADING.parse(broker)
+    threads = threads or cast(int, of_loading[_THREADS_SETTING])
+    producers = ProducerStateManagerConfig(producer_id_expiration_ms=cast(int, of_loading[_EXPIRATION_SETTING]))
+    return Settings({**log_settings(broker), **overrides}, topics, threads, producers)
 
 
 def recover_log_dir(
@@ -156,6 +169,9 @@ def recover_log_dir(
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself
             directories = _partition_directories(log_dir)
+            for other in sorted({directory.resolve().parent for directory in directories} - {log_dir.resolve()}):
+                # Links may lead into the log directory of a broker that is running.
+                until_the_end.enter_context(locked(other, in_place=not dry_run))
             for directory in directories:
                 if not follow_links:
                     require_no_link(directory)
@@ -285,7 +301,10 @@ def _rehearsed(
                     read=False,
                 )
             )
-            next_start = NextStart(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms)
+            next_start = NextStart(
+                *(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms),
+                producers=settings.producers,
+            )
             with naming(directory):
                 outcomes[directory] = Rehearsal(directory, of_one, next_start).run()
             advance(sum(file.stat().st_size for file in of_one))
@@ -390,6 +409,7 @@ def _manager(place: Path, settings: Settings, now_ms: int) -> LogManager:
         time=clock,
         cleaner_config=CleanerConfig(num_threads=0),  # makes its checkpoint, and cleans nothing
         recovery_threads_per_data_dir=settings.threads,
+        producer_state_manager_config=settings.producers,
         stop_at_os_errors=True,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.log.log_config import LogConfig
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.record.format.control_record import ControlRecordType
 
 NOTE = "note"
@@ -82,7 +83,8 @@ class Damage(NamedTuple):
 
 class NextStart(NamedTuple):
     """How Kafka will load the partition: after a clean stop (`clean`), or else scanning it from `recovery_point` on;
-    with the settings of its topic, and the clock at that time (ms since 1970).
+    with the settings of its topic, and the clock at that time (ms since 1970). How long it remembers `producers`, None
+    for a day.
     """
 
     clean: bool
@@ -90,6 +92,7 @@ class NextStart(NamedTuple):
     log_start_offset: int
     config: LogConfig
     now_ms: int
+    producers: ProducerStateManagerConfig | None = None
 
     @property
     def knows_policy(self) -> bool:

@@ -142,6 +142,7 @@ class Rehearsal:
                     self._next_start.recovery_point,
                     scheduler=scheduler,
                     time=clock,
+                    producer_state_manager_config=self._next_start.producers,
                     last_shutdown_clean=self._next_start.clean,
                     stop_at_os_errors=True,
                 )
