@@ -17,6 +17,7 @@ from minikafka.jvm.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, j
 ARTIFACTS = (
     "kafka-clients",
     "kafka-metadata",
+    "kafka-raft",
     "kafka-server",
     "kafka-server-common",
     "kafka-storage",
@@ -27,6 +28,7 @@ ARTIFACTS = (
 _SHA256 = {
     "kafka-clients": "cd62781ce1a7a7890038577c7d098bda0cdcd7a09d0abdd57f334f2c09002617",
     "kafka-metadata": "2f94cf635512acaa56d3485da2393297a04d9d01d191ed719b2a62967658ff21",
+    "kafka-raft": "25f0284789214ece849933320db5a7ae5a656321faf1aef669d03c957cb52ca3",
     "kafka-server": "2daf07989e51784167e3f385eb351466612eb611bd2512e93df40009de18b8a4",
     "kafka-server-common": "acff7b13f3e362939f46902f5aa44cc894a294a3c510342e9598529f893fea6d",
     "kafka-storage": "dd6bddaf8cdb3db23b1ecfc2465595c8299d87470f3c913ab9d8ae11c17231e7",
@@ -49,12 +51,18 @@ def source_jars(version: str) -> list[Path]:
     if not _VERSION.fullmatch(version):
         raise SourcesUnavailableError(f"{version!r} is no version of Kafka: three numbers are, as in {KAFKA_VERSION}")
     kept = cache_dir() / "sources" / version
-    if not kept.is_dir():
+    # An earlier minikafka needed fewer of them.
+    is_whole = version != KAFKA_VERSION or all((kept / _name(name, version)).exists() for name in _SHA256)
+    if not kept.is_dir() or not is_whole:
         _fetch(version, kept)
     jars = sorted(kept.glob("*.jar"))
     for jar in jars:
         _check(jar, version)
     return jars
+
+
+def _name(artifact: str, version: str) -> str:
+    return f"{artifact}-{version}-sources.jar"
 
 
 def _check(jar: Path, version: str) -> None:
@@ -66,7 +74,7 @@ def _check(jar: Path, version: str) -> None:
 
 
 def _fetch(version: str, into: Path) -> None:
-    """Lay the jars into the directory `into`, all or none."""
+    """Lay the jars into the directory `into`, all or none; what an earlier minikafka laid there goes."""
     try:
         with jvm_with_ivy() as jvm:
             found, why = _ask_ivy(jvm, version)
@@ -81,7 +89,9 @@ def _fetch(version: str, into: Path) -> None:
         laid = Path(temporary, version)
         laid.mkdir()
         for name, jar in found.items():
-            shutil.copyfile(jar, laid / f"{name}-{version}-sources.jar")
+            shutil.copyfile(jar, laid / _name(name, version))
+        if into.is_dir():
+            os.rename(into, Path(temporary, "earlier"))
         try:
             os.rename(laid, into)
         except OSError:

@@ -109,7 +109,7 @@ class SingleVoterLog:
         self._log.update_high_watermark(self._log.log_end_offset)
 
     def _leader_change(self, node_id: int) -> MemoryRecords:
-        """Kafka: `LeaderState.appendLeaderChangeMessageAndBootstrapRecords`."""
+        """Kafka: `BatchAccumulator.appendLeaderChangeMessage`."""
         voter = LeaderChangeMessage.Voter(voter_id=node_id)
         message = LeaderChangeMessage(leader_id=node_id, voters=[voter], granting_voters=[voter])
         sink = MessageSink()

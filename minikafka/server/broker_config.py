@@ -120,8 +120,17 @@ class BrokerConfig(AbstractConfig):
         return LogConfig(log_settings({name: str(value) for name, value in self.originals.items()}))
 
     def cleaner_config(self) -> CleanerConfig:
-        """The settings of the log cleaner. Kafka: `CleanerConfig(AbstractConfig)`."""
-        return CleanerConfig.of(self.originals)
+        """The settings of the log cleaner.
+
+        Raises ConfigException, and IllegalArgumentException for 1 MiB of offset map or less in each thread.
+        Kafka: `CleanerConfig(AbstractConfig)`, `KafkaConfig.validateValues`.
+        """
+        config = CleanerConfig.of(self.originals)
+        if config.dedupe_buffer_size // max(config.num_threads, 1) <= 1024 * 1024:
+            raise IllegalArgumentException(
+                "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+            )
+        return config
 
     def producer_state_manager_config(self) -> ProducerStateManagerConfig:
         """How long producers are remembered, and whether transactions are verified. Kafka: `LogManager.apply`."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
-from minikafka.common.errors import IllegalArgumentException
 
 _MAX_DOUBLE = 1.7976931348623157e308
 _MAX_MESSAGE_BYTES = 1024 * 1024 + 12
@@ -50,17 +49,11 @@ class CleanerConfig:
 
     @classmethod
     def of(cls, props: Mapping[str, object]) -> "CleanerConfig":
-        """The settings of a broker with these `props`, by Kafka's names.
+        """The settings of a broker with these `props`, by Kafka's names; raises ConfigException.
 
-        Raises ConfigException, and IllegalArgumentException for less than 1 MiB of offset map in each thread.
-        Kafka: `CleanerConfig(AbstractConfig)`, `KafkaConfig.validateValues`.
+        Kafka: `CleanerConfig(AbstractConfig)`.
         """
         values = CONFIG.parse(props)
-        buffer, threads = cast(int, values["log.cleaner.dedupe.buffer.size"]), cast(int, values["log.cleaner.threads"])
-        if buffer // max(threads, 1) <= 1024 * 1024:
-            raise IllegalArgumentException(
-                "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
-            )
         return cls(
             cast(int, values["log.cleaner.threads"]),
             cast(int, values["log.cleaner.dedupe.buffer.size"]),
