@@ -10,7 +10,13 @@ from minikafka.common.errors import OutOfOrderSequenceException
 from minikafka.lab.stage.producers import Producer, fetched, sent
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.widgets.append_tables import changed_fields, side_by_side
-from minikafka.lab.widgets.transaction_lanes import LaneBatch, TransactionLanes, render_lanes, transactions_of
+from minikafka.lab.widgets.transaction_lanes import (
+    LaneBatch,
+    LaneFrame,
+    TransactionLanes,
+    render_lanes,
+    transactions_of,
+)
 from minikafka.lessons.append.refusals import APPENDS, refuse, refused_appends
 from minikafka.witness import Workload, agree, minikafka_log, run
 from minikafka.witness.directory_diff import directory_diff
@@ -84,6 +90,14 @@ def test_colour_is_not_the_only_signal(lanes):
     """Markers have letters, transactions words, open ones lines across, aborted ones a line through."""
     picture = render_lanes(lanes.frames[-1])
     assert ">A</text>" in picture and ">C</text>" in picture and "stroke-dasharray" in picture
+
+
+def test_all_boxes_have_the_short_label_when_a_long_one_does_not_fit():
+    batches = (LaneBatch(7, 64, 66, transactional=False), LaneBatch(7, 100, 102, transactional=False))
+    frame = LaneFrame("two batches of three", 0, 103, 103, 103, batches, (), (), None)
+    narrow, wide = render_lanes(frame, 64, 118), render_lanes(frame, 64, 102)
+    assert ">64…</text>" in narrow and ">100…</text>" in narrow
+    assert ">64–66</text>" in wide and ">100–102</text>" in wide
 
 
 def test_the_lanes_play_like_every_piece(lanes):

@@ -38,7 +38,7 @@ def test_what_is_done_to_a_broker_is_told_in_few_words(layer):
     assert not layer.has_marker() and layer.start() == ["orders-0/2"]
     layer.stop()
     assert layer.has_marker() and layer.start() == []
-    assert layer.runs == [(0, 90), (90, 90), (90, None)]
+    assert layer.runs == [(0, 90), (90, 90), (90, None)] and layer.kills == [90]
 
 
 def test_the_tasks_that_have_run_are_told_with_their_seconds(layer):
@@ -128,8 +128,18 @@ def test_the_lanes_are_a_player_with_texts(layer):
         words, _, legend = picture.getElementsByTagName("title")[0].firstChild.data.rpartition("\n")
         assert words == str(frame)
         assert all(
-            look in legend for look in ("Large square: ", "Small full square: ", "Small hollow square: ", "Bar: ")
+            look in legend
+            for look in ("Large square: ", "Small full square: ", "Small hollow square: ", "Bar: ", "Cross: ")
         )
+
+
+def test_a_kill_is_marked_and_a_stop_is_not(layer):
+    lanes = LogDirLanes(layer)
+    lanes.after("stopped", layer.stop)
+    lanes.after("started", layer.start)
+    lanes.after("killed", layer.kill)
+    stopped, _, killed = (render_lanes(frame).count('stroke="var(--mk-bad)"') for frame in lanes.frames)
+    assert killed == stopped + 2  # the two lines of a cross; the legend has one as well
 
 
 def test_a_picture_marks_the_tasks_of_its_second(layer):

@@ -108,6 +108,29 @@ def test_what_answers_a_question_is_stored_folded(text):
     assert found == [dict(cell.metadata) for cell in stored.cells]
 
 
+@each_lesson
+def test_a_question_can_be_answered_late(text):
+    """A reader may run the whole lesson, then answer: what a question asks for is not made anew by a cell below it."""
+    trees = [ast.parse(cell.source) for cell in code(notebook(text).cells)]
+    for number, tree in enumerate(trees):
+        for call in (node for node in ast.walk(tree) if predict_call_of(node)):
+            asked = {node.id for node in ast.walk(call.args[3]) if isinstance(node, ast.Name)}
+            asked -= {node.id for node in _names_in(call.args[3])}
+            assert not asked & set().union(*map(_names_made, trees[number + 1 :])), predict_call_of(call).id
+
+
+def _names_made(tree: ast.AST) -> set[str]:
+    """The names that a cell gives to something, but for those that only a comprehension knows."""
+    targets = [each.target for each in ast.walk(tree) if isinstance(each, ast.comprehension)]
+    inside = [node for target in targets for node in _names_in(target)]
+    return {node.id for node in _names_in(tree) if node not in inside}
+
+
+def _names_in(tree: ast.AST) -> list[ast.Name]:
+    """Where something gets a name."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
 @each_text
 def test_outputs_tell_nothing_of_the_machine(text):
     for cell in code(notebook(text).cells):
@@ -125,7 +148,7 @@ def test_the_outline_has_seven_parts(text):
 def test_each_part_has_what_it_owes(text):
     parts = _parts(notebook(text).cells)
     sources = {number: "\n".join(cell.source for cell in cells) for number, cells in parts.items()}
-    for promise in ("**Time:**", "**Before:**", "Afterwards you can decide", "What goes wrong without"):
+    for promise in ("**Time:**", "**Before:**", "Afterwards you can decide", "What goes wrong"):
         assert promise in sources[1]
     assert "diagram(" in sources[2] and re.search(r"^1\. .*\n2\. ", sources[3], re.MULTILINE)
     assert len(code(parts[3])) >= 1 and "step_through(" in sources[4] and "predict(" in sources[4]

@@ -65,6 +65,8 @@ class StorageLayer:
         self._ran: list[tuple[str, int]] = []
         self.runs: list[tuple[int, int | None]] = []
         """The seconds at which the broker was started and went; None while it is up."""
+        self.kills: list[int] = []
+        """The seconds at which it was killed."""
 
     def _make(self, log_dirs: Sequence[Path], *, scheduler: Any, time: Any, **rest: Any) -> Any:
         from minikafka.log.manager.log_manager import LogManager
@@ -99,6 +101,7 @@ class StorageLayer:
     def kill(self) -> None:
         """End the process as kill -9 does: nothing is written, nothing closed."""
         self._went()
+        self.kills.append(self.second)
         self._one.kill()
 
     def before_shutdown(self) -> Callable[[], None]:

@@ -32,6 +32,7 @@ _MARKS = (
 """The squares on the lanes: whether the task runs now, whether it is one of `OF_LOGS`, its look, and what it means."""
 
 _UP = ("Bar", "the broker is up")
+_KILLED = ("Cross", "it is killed")
 
 _MARGIN, _LEFT, _TOP, _LANE, _ROW = 10, 118, 62, 19, 18
 _CONTENT, _FILES_WIDTH = 258, 570
@@ -61,7 +62,8 @@ class DirLine:
 class LogDirFrame:
     """A moment: the second, the broker's runs so far, the tasks that have run, the lines of the directory.
 
-    `fresh`: how many of the tasks, the last ones, have run since the frame before.
+    `fresh`: how many of the tasks, the last ones, have run since the frame before. `kills`: the seconds at which the
+    broker was killed.
     """
 
     caption: str
@@ -70,6 +72,7 @@ class LogDirFrame:
     ran: tuple[tuple[str, int], ...]
     fresh: int
     lines: tuple[DirLine, ...]
+    kills: tuple[int, ...] = ()
 
     @property
     def running(self) -> list[str]:
@@ -137,7 +140,8 @@ class LogDirLanes:
         marked = marked_lines(self._before, lines)
         self._before = lines
         fresh = len(ran) - (len(self.frames[-1].ran) if self.frames else 0)
-        self.frames.append(LogDirFrame(caption, self.layer.second, tuple(self.layer.runs), ran, fresh, marked))
+        runs, kills = tuple(self.layer.runs), tuple(self.layer.kills)
+        self.frames.append(LogDirFrame(caption, self.layer.second, runs, ran, fresh, marked, kills))
 
     @staticmethod
     def _shown(ran: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -188,7 +192,7 @@ def render_lanes(frame: LogDirFrame, end: int | None = None, rows: int | None = 
     foot = top + rows * _ROW + 18
     legend = "+ new · ● changed · − gone · the upright line is now"
     parts += [drawing.text(_MARGIN, foot, legend, kind="s"), *_legend(foot + 20)]
-    words = ". ".join(f"{look}: {meaning}" for look, meaning in (*(each[2:] for each in _MARKS), _UP))
+    words = ". ".join(f"{look}: {meaning}" for look, meaning in (*(each[2:] for each in _MARKS), _UP, _KILLED))
     return drawing.svg(drawing.WIDTH, foot + 30, "".join(parts), f"{frame}\n{words}.")
 
 
@@ -199,7 +203,14 @@ def _runs(frame: LogDirFrame, unit: float) -> list[str]:
         parts.append(
             drawing.rect(_LEFT + began * unit, _TOP - 6, max((until - began) * unit, 3), 11, "committed", stroke="good")
         )
+    for second in frame.kills:
+        parts += _cross(_LEFT + second * unit, _TOP - 0.5)
     return parts
+
+
+def _cross(x: float, y: float) -> list[str]:
+    """The mark of a kill, around (x, y)."""
+    return [drawing.line(x - 5, y + rise, x + 5, y - rise, "bad", weight=2.4) for rise in (-5, 5)]
 
 
 def _lane(frame: LogDirFrame, name: str, words: str, y: float, unit: float, end: int) -> list[str]:
@@ -228,7 +239,9 @@ def _legend(y: float) -> list[str]:
         parts += [_mark(x, y - 4, now=now, of_a_log=of_a_log), drawing.text(x + 10, y, meaning, kind="s")]
         x += 10 + drawing.width(meaning, "s") + 26
     parts.append(drawing.rect(x - 5, y - 9, 22, 11, "committed", stroke="good"))
-    return [*parts, drawing.text(x + 23, y, _UP[1], kind="s")]
+    parts.append(drawing.text(x + 23, y, _UP[1], kind="s"))
+    x += 23 + drawing.width(_UP[1], "s") + 22
+    return [*parts, *_cross(x, y - 4), drawing.text(x + 11, y, _KILLED[1], kind="s")]
 
 
 def _scale(frame: LogDirFrame, y: float, unit: float, end: int) -> list[str]:

@@ -147,8 +147,10 @@ def render_lanes(
     parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     held = f"{moved}; {_reason(frame)}" if moved else _reason(frame)
     parts.append(drawing.text(10, 38, held, kind="s", room=drawing.WIDTH - 20))
+    drawn = [batch for batch in frame.batches if not batch.marker and place(batch.first) >= _LEFT]
+    short = any(drawing.width(_label(batch), "s") > (batch.last + 1 - batch.first) * unit for batch in drawn)
     for row, producer_id in enumerate(lanes):
-        parts += _lane(frame, producer_id, _TOP + row * _ROW, place, unit)
+        parts += _lane(frame, producer_id, _TOP + row * _ROW, place, unit, short)
     if not lanes:
         parts.append(drawing.text(_LEFT + 4, _TOP + 26, "no records yet", kind="s"))
     parts += _marks(frame, place, bottom)
@@ -161,8 +163,8 @@ def render_lanes(
     return drawing.svg(drawing.WIDTH, height, "".join(parts) + _legend(height - 18), str(frame))
 
 
-def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float) -> list[str]:
-    """One producer: brackets over its transactions, boxes for its batches."""
+def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float, short: bool) -> list[str]:
+    """One producer: brackets over its transactions, boxes for its batches, all with `short` labels or none."""
     parts = [drawing.text(10, top + 40, _name(producer_id), kind="b")]
     parts.append(drawing.line(_LEFT, top + _ROW - 4, drawing.WIDTH - _RIGHT, top + _ROW - 4, "line", weight=0.6))
     own = [t for t in frame.transactions if t.producer_id == producer_id]
@@ -180,7 +182,7 @@ def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float) ->
         )
     for batch in frame.batches:
         if batch.producer_id == producer_id and place(batch.first) >= _LEFT:
-            parts += _batch(batch, _fate(batch, own), top + 26, place, unit)
+            parts += _batch(batch, _fate(batch, own), top + 26, place, unit, short)
     return parts
 
 
@@ -192,7 +194,14 @@ def _fate(batch: LaneBatch, own: list[LaneTransaction]) -> str:
     return "plain"
 
 
-def _batch(batch: LaneBatch, fate: str, y: float, place, unit: float) -> list[str]:
+def _label(batch: LaneBatch, short: bool = False) -> str:
+    """The offsets of a batch; of several, `short`, only the first."""
+    if batch.first == batch.last:
+        return str(batch.first)
+    return f"{batch.first}…" if short else f"{batch.first}–{batch.last}"
+
+
+def _batch(batch: LaneBatch, fate: str, y: float, place, unit: float, short: bool = False) -> list[str]:
     left, width, height = place(batch.first), (batch.last + 1 - batch.first) * unit, 24
     if batch.marker:
         letter = {"commit": "C", "abort": "A"}[batch.marker]
@@ -204,8 +213,7 @@ def _batch(batch: LaneBatch, fate: str, y: float, place, unit: float) -> list[st
         parts.append(drawing.hatch(left + 1, y, width - 2, height, "line"))
     if fate == "abort":
         parts.append(drawing.line(left + 1, y + height, left + width - 1, y, "faint", weight=1.2))
-    words = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
-    label = drawing.fitting(width, words, str(batch.first))
+    label = drawing.fitting(width, _label(batch, short))
     wide = drawing.width(label, "s") + 4
     patch = drawing.rect(left + width / 2 - wide / 2, y + 4, wide, 16, _FILLS[fate], stroke="none")
     return [

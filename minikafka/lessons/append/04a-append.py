@@ -122,7 +122,7 @@ walk.play()
 # The follower is empty. When it asked, it knew only epoch 0. Its fetch brings five batches of epoch 0, and one of epoch 1.
 
 # %%
-follower, twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
+follower, follower_twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
 print([(b.base_offset, b.partition_leader_epoch) for b in fetched(leader).batches()])
 
 # %%
@@ -130,7 +130,7 @@ predict(
     "follower-end-after-copy",
     "Where does the follower end after append_as_follower(fetched(leader), leader_epoch=0)?",
     ___,
-    lambda: twin.append_as_follower(fetched(leader), leader_epoch=0) and twin.log_end_offset,
+    lambda: follower_twin.append_as_follower(fetched(leader), leader_epoch=0) and follower_twin.log_end_offset,
 )
 
 # %%

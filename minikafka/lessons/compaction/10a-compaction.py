@@ -157,13 +157,14 @@ for name, clean, dirty in (("orders", 3000, 900), ("users", 9000, 4000), ("price
     write(logs[-1], f"b={'x' * dirty}", roll=True)
     print(f"{name:7}", [(segment.base_offset, segment.size) for segment in logs[-1].log_segments])
 print("default ratio:", fresh_log().config.min_cleanable_ratio)
+grabbed_first = Cleaning(*logs).grab().log.name
 
 # %%
 predict(
     "log-grabbed-first",
     "Which log is grabbed first? ('orders-0', 'users-0' or 'prices-0')",
     ___,
-    lambda: Cleaning(*logs).grab().log.name,
+    lambda: grabbed_first,
 )
 
 # %%
@@ -192,14 +193,14 @@ predict(
 )
 
 # %%
-slots = OffsetMapSlots(8)
+probed = OffsetMapSlots(8)
 for offset, key in enumerate("abcdeag"):
-    slots.put(key, offset)
-print("offset of c:", slots.get("c"), " of h:", slots.get("h"))
+    probed.put(key, offset)
+print("offset of c:", probed.get("c"), " of h:", probed.get("h"))
 one, other = COLLIDING_KEYS
-slots.map.put(one, 20)
-print("two keys, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
-slots.play()
+probed.map.put(one, 20)
+print("two keys, equal:", one == other, " the map has", probed.map.get(one), "for one and", probed.map.get(other), "for the other")
+probed.play()
 
 # %% [markdown]
 # A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the digest or at an empty slot: `h` is not there. Two keys with equal digests, such as the two above, are one to the map: one would hide the other.
@@ -273,8 +274,8 @@ erratum(
 # **Groups.** The cleaner joins neighbours that fit into one segment. Five segments have 97 bytes each; the limit is 180. Of each of the first four, one record in four will stay:
 
 # %%
-small, twin = (fresh_log({**SMALL, "internal.segment.bytes": 180}) for _ in range(2))
-for each in (small, twin):
+small, small_twin = (fresh_log({**SMALL, "internal.segment.bytes": 180}) for _ in range(2))
+for each in (small, small_twin):
     for key in "bcde":
         write(each, f"a=1 a=2 a=3 {key}=1")
     write(each, "a=4 f=1 f=2 f=3", roll=True)
@@ -285,7 +286,7 @@ predict(
     "segments-after-one-turn",
     "How many segments has this log after one turn, with the active one?",
     ___,
-    lambda: Cleaning(twin).turn() and twin.number_of_segments,
+    lambda: Cleaning(small_twin).turn() and small_twin.number_of_segments,
 )
 
 # %%

@@ -30,13 +30,14 @@ Replicas(leader, ["follower"]).fetch("follower", 2).play()
 # %%
 follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
 seen = values_of(leader, FetchIsolation.LOG_END)
+at_the_follower = values_of(follower, FetchIsolation.LOG_END)
 
 # %%
 predict(
     "offset-2-after-failover",
     "The leader dies; the follower leads. A producer sends it the record 7. At which offset does the consumer find this record?",
     ___,
-    lambda: values_of(follower, FetchIsolation.LOG_END).index("7"),
+    lambda: at_the_follower.index("7"),
 )
 
 # %% [markdown]
@@ -255,8 +256,8 @@ for told in (3, 8, 8, 2):
 # `update_high_watermark(34)` knows an offset and no place. The first reader that needs the place reads the log there, and sets the mark to the place that this read reports. Offset 34 lies inside a batch.
 
 # %%
-orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
-for each in (orders, twin):
+orders, orders_twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
+for each in (orders, orders_twin):
     each.update_high_watermark(34)
 batch = next(batch for batch in orders.log_segments[2].log.batches() if batch.last_offset >= 34)
 print("set to", orders.high_watermark, "in the batch from", batch.base_offset, "to", batch.last_offset)
@@ -266,7 +267,7 @@ predict(
     "mark-after-first-read",
     "At which offset is the mark when a reader has looked up its place?",
     ___,
-    lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
+    lambda: orders_twin.fetch_offset_snapshot().high_watermark.message_offset,
 )
 
 # %%

@@ -30,13 +30,14 @@ Replicas(leader, ["follower"]).fetch("follower", 2).play()
 # %%
 follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
 seen = values_of(leader, FetchIsolation.LOG_END)
+at_the_follower = values_of(follower, FetchIsolation.LOG_END)
 
 # %%
 predict(
     "offset-2-after-failover",
     "leader 宕机；follower 成为 leader。生产者向它发送消息 7。消费者在哪个 offset 读到这条消息？",
     ___,
-    lambda: values_of(follower, FetchIsolation.LOG_END).index("7"),
+    lambda: at_the_follower.index("7"),
 )
 
 # %% [markdown]
@@ -252,8 +253,8 @@ for told in (3, 8, 8, 2):
 # `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者在那个 offset 处读取日志，并把高水位设为这次读取报告的位置。offset 34 在某个批次的中间。
 
 # %%
-orders, twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
-for each in (orders, twin):
+orders, orders_twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
+for each in (orders, orders_twin):
     each.update_high_watermark(34)
 batch = next(batch for batch in orders.log_segments[2].log.batches() if batch.last_offset >= 34)
 print("设为", orders.high_watermark, " 所在批次从", batch.base_offset, "到", batch.last_offset)
@@ -263,7 +264,7 @@ predict(
     "mark-after-first-read",
     "一个读取者查过高水位的位置之后，高水位在哪个 offset？",
     ___,
-    lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
+    lambda: orders_twin.fetch_offset_snapshot().high_watermark.message_offset,
 )
 
 # %%

@@ -233,13 +233,14 @@ fast_failovers(lanes)
 print("broker 1 leads:", fast.lane(1).epochs, "log end", fast.lane(1).log_end)
 print("broker 0 follows:", fast.lane(0).epochs, "log end", fast.lane(0).log_end)
 lanes.after("0 fetches", fast.fetch, 0)
+end_after_fetch = fast.lane(0).log_end
 
 # %%
 predict(
     "unknown-epoch-cuts-at",
     "At which offset does broker 0 cut?",
     ___,
-    lambda: fast.lane(0).log_end,
+    lambda: end_after_fetch,
 )
 
 # %%

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # An audit of a log directory
 #
-# *Both brokers of a small shop are switched off. Here are copies of their disks. Who is late, what is damaged, which copy is right?*
+# *Both brokers of a small shop are switched off. Here are copies of their disks. Who is late, what is damaged, are two copies equal?*
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, twenty-five to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; some SQL.
+# **Time:** about fifty minutes to read, twenty-five to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; *A log directory at scale*.
 #
 # **Afterwards you can decide:** how late a consumer group is, and whether it is slow or stuck; whether compaction pays; whether two copies of a topic are equal; what a broker would lose of a damaged disk.
 #
-# Four consumer groups read the shop's topics. In the morning `kafka-consumer-groups.sh` said the `LAG` of each: how many offsets lie between the committed one and the high watermark. What goes wrong without a look at the records themselves? Then one number is all there is to judge a group by.
+# Four consumer groups read the shop's topics. In the morning `kafka-consumer-groups.sh` showed the `LAG` of each: how many offsets lie between the committed one and the high watermark. What goes wrong if you look only at `LAG`?
 
 # %%
 from minikafka.lab import ___, answer, bars_by_name, bars_over_time, diagram, erratum, planted, predict, query_walk, scratch, spans_of_time, step_through
@@ -32,9 +32,9 @@ predict(
 )
 
 # %% [markdown]
-# **Read:** predict, run, explain. **Rebuild:** complete functions in the notebook beside this one. A `___` is a blank for you to fill. Spark is starting meanwhile, and Apache Kafka, a witness in part 5.
+# A `___` is a blank for you to fill. Spark is starting meanwhile, and Apache Kafka, a witness in part 5.
 #
-# The data source `minikafka` reads a broker's disk as a consumer would. `read_views` makes views of the records and of the source's tables, such as `groups`: what each group has committed last.
+# `read_views` makes views of the records and of the source's tables, such as `groups`: what each group has committed last.
 
 # %%
 spark = spark_of_the_shop()
@@ -54,7 +54,7 @@ spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "new
 #
 # `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are to come nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
 #
-# - **Records to come:** the rows at or above a group's committed offset.
+# - **Unread records:** the rows at or above a group's committed offset, also those that a `read_committed` reader will not get.
 # - **Damage:** bytes that break the format. With `mode=PERMISSIVE` the source makes a row of each damage that a query meets; by default the query fails.
 
 # %%
@@ -68,7 +68,7 @@ diagram("log_audit")
 # 3. LAG counts the records from the committed offset to the high watermark, the markers between them, and what compaction has removed there.
 # 4. Copies of a partition are equal below the high watermark of both, unless a cleaner has changed one.
 #
-# Each rule as two numbers that must be equal. (Broker 2 has a copy of `orders`. It failed at five in the morning, so the copy is shorter.)
+# The cell checks each rule: two numbers must be equal. (Broker 2's copy of `orders` is shorter: it failed at five in the morning.)
 
 # %%
 one = spark.read.format("minikafka").load(str(NIGHT / "broker-1" / "orders-0"))
@@ -89,19 +89,19 @@ answer(spark.sql("""
 # %%
 came = {row.name: row.records for row in behind.collect()}
 bars = [(name, *bar) for name in came for bar in (("LAG", lags[name]), ("records", came[name]))]
-bars_by_name(bars, "LAG, and records to come")
+bars_by_name(bars, "LAG, and unread records")
 
 # %%
 erratum(
     "The difference between two offsets is the number of messages between them",
     "it counts offsets. Markers take offsets and are no messages, compaction leaves holes, and of the rest some were aborted",
-    f"LAG of billing is {lags['billing']}; records to come: {came['billing']}",
+    f"LAG of billing is {lags['billing']}; unread records: {came['billing']}",
 )
 
 # %% [markdown]
 # ### Which topics grow?
 #
-# The table `batches` comes from the batch headers; no record is decoded. From two o'clock on the web site sends three times as many clicks an hour, each as long as before. Its codec has changed, too:
+# The table `batches` comes from the batch headers; no record is decoded. From two o'clock on the web site sends three times as many clicks an hour, each as long as before, and its producer compresses no longer:
 
 # %%
 growth = spark.sql("""
@@ -124,7 +124,7 @@ predict(
 )
 
 # %% [markdown]
-# From two o'clock on the web site does not compress. In the morning `kafka-log-dirs.sh` said the same sizes of partitions as the table `segments`:
+# In the morning `kafka-log-dirs.sh` showed the same sizes of partitions as the table `segments`:
 
 # %%
 import json
@@ -179,7 +179,7 @@ erratum(
 )
 
 # %% [markdown]
-# The table has no rows: the copies are equal. Now somebody who knows the format changes one digit on a copy of broker 2's disk: order 31 comes from `till-2` instead of `till-1`.
+# The table has no rows: the copies are equal. Now somebody changes one digit on a copy of broker 2's disk, and writes the batch as a producer would: order 31, at offset 20, comes from `till-2` instead of `till-1`.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import table
@@ -187,25 +187,26 @@ from minikafka.spark.jobs.verify import verify
 
 forged = copied_night(broker=2)
 forge(forged, "orders", 20, b"till-1", b"till-2")
-found = verify(table(spark, "verify", [forged], {})).collect()
+in_the_forged = verify(table(spark, "verify", [forged], {})).collect()
 
 # %%
 predict(
     "verify-on-forged-copy",
     "verify checks checksums, offsets, indexes and snapshots. Does it find the change? (True or False)",
     ___,
-    lambda: bool(found),
+    lambda: bool(in_the_forged),
 )
 
 # %%
+print("verify:", in_the_forged)
 answer(spark.sql(DIFFER, one=one, two=spark.read.format("minikafka").load(str(forged)), mark=two.count()))
 
 # %% [markdown]
-# A checksum says that a batch is as when the checksum was computed. Only the other copy tells whether the leader wrote it.
+# A checksum only shows that the batch has not changed since the checksum was computed. Only the other copy shows the difference, and neither says which is right: ask who led the partition, and a third replica.
 #
 # ### Damage
 #
-# On a copy of broker 1's disk one bit is flipped in the middle of a segment of `clicks`, a segment of `payments` has lost its last bytes, and an index entry of `orders` is wrong. The column `_corrupt` names file, position and exception. (The table of codecs tells how many clicks a batch has on average.)
+# On a copy of broker 1's disk one bit is flipped in the middle of a segment of `clicks`, a segment of `payments` has lost its last bytes, and an index entry of `orders` is wrong. The column `_corrupt` names file, position and exception.
 
 # %%
 broken = copied_night(broker=1)
@@ -227,7 +228,7 @@ answer(kept.where("_corrupt IS NOT NULL").selectExpr(
 ).orderBy("topic"))
 
 # %% [markdown]
-# One checksum covers all records of a batch, so the whole batch is left out. `Query` reads the damaged segment as one of Spark's workers does, but in this notebook:
+# One checksum covers all records of a batch, so the whole batch is left out. `Query` reads the damaged segment as a worker of Spark does:
 
 # %%
 query = Query(broken, "topic = 'clicks' AND offset >= 530", mode="PERMISSIVE")
@@ -237,7 +238,7 @@ walk = step_through(query.read, task, into=READ, locals_of_interest={"position",
 query_walk(walk).play()
 
 # %% [markdown]
-# A frame is a line of the source. The batches before the damage are decoded together into columns; then the damage becomes a row; then come the batches behind it, which are sound.
+# The batches before the damage are decoded together into columns; then the damage becomes a row; then come the batches behind it, which are sound.
 #
 # A broker is stricter. This is the first finding of `verify` in each segment and index, and what Kafka would do about it after an unclean stop:
 
@@ -249,7 +250,9 @@ answer(spark.sql("""
 """, findings=findings))
 
 # %% [markdown]
-# Kafka would cut the segment of clicks, the log's last, at the damage, with every sound batch behind it; a segment below the recovery point is not scanned. Only a query *before* that start can still read them. (The wrong index entry harms no query: the source checks in the log what an index says.)
+# - **clicks:** Kafka cuts the log's last segment at the damage, and the sound batches behind go too. So rescue these with a query *before* that start. (The `.index` is sound, but `verify` reads no batch behind the damage, so an entry that points there counts as wrong.)
+# - **payments:** Kafka does not scan segments below the recovery point. The torn batch stays, its three payments are lost, and a consumer that asks for one gets what the next segment has.
+# - **orders:** the wrong entry stays. A broker's consumer that asks for an offset from 55 to 68 gets those from 78 on, and no error. (A query is not misled: the source checks in the log what an index says.)
 #
 # ### As large as you like
 #
@@ -263,9 +266,9 @@ batches = spark.read.format("minikafka").option("table", "batches").load(str(lar
 print("clicks:", batches.selectExpr("sum(records)").first()[0], " of these added:", added)
 
 # %% [markdown]
-# ### Back from Parquet
+# ### A Parquet archive
 #
-# The orders go into a Parquet archive, and back: `write_log_dir` makes a log directory of a table, with segments, indexes and checkpoints; the column `offset` says where each record belongs. A broker can start on it if its cluster knows the topic under that id (the `topic_id` of `write_log_dir`) and has put the partition on this broker; else it is a stray to the broker. Here Apache Kafka's own `UnifiedLog` opens both directories, and a consumer reads them.
+# The orders go into a Parquet archive, and back: `write_log_dir` makes a log directory of a table, with segments, indexes and checkpoints; the column `offset` says where each record belongs. A broker can start on it if its cluster knows the topic under that id (the `topic_id` of `write_log_dir`) and has put the partition on this broker; otherwise the broker renames it to `-stray`. Here Apache Kafka's own `UnifiedLog` opens both directories, and a consumer reads them.
 
 # %%
 from minikafka.spark import write_log_dir
@@ -287,7 +290,7 @@ predict(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# A group has committed offset 5. After each operation of a workload three are asked about it: the **job `lag`** of `minikafka spark`, on the directory that a log is writing; **Spark**, from the lines alone; **Apache Kafka**, a consumer's reads of its own `UnifiedLog`. What is the LAG, and of which second is the first record to come, with `read_uncommitted` (`oldest_unread`) and `read_committed` (`oldest_committed`)?
+# A group has committed offset 5. After each operation of a workload three are asked about it: the **job `lag`**, on the directory that a log is writing; **Spark**, from the lines alone; **Apache Kafka**, a consumer's reads of its own `UnifiedLog`. What is the LAG, and in which second was the first unread record written, with `read_uncommitted` (`oldest_unread`) and `read_committed` (`oldest_committed`)?
 
 # %%
 from minikafka.lessons.log_audit.lag_witnesses import by_lag_job, three_witnesses
@@ -314,7 +317,7 @@ for number in (2, 5, 9, 11):
 agree(ours, spark_says, kafka)
 
 # %% [markdown]
-# After operation 5 LAG is 3, and a `read_committed` reader has nothing to come. Now a bug is planted into the job: it takes a marker for a record.
+# After operation 5 LAG is 3, and a `read_committed` reader has nothing to read. Now a bug is planted into the job: it takes a marker for a record.
 
 # %%
 with planted("a marker is taken for a record"):
@@ -357,8 +360,8 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 # | CRC, formats, codecs, names of exceptions | the source does not know who led a partition: you choose the copy | a cluster of Spark; the queries are the same there |
 # | which commit of a group counts; its LAG | what compaction saves is asked of one round | damage that the device reports |
 #
-# *What is different here:* the night lasted a minute. Real brokers and clients wrote the files, with timestamps of a night; markers and commits have the true time. Spark runs with two threads.
-# *What Spark is told:* in part 5 the lines of the workload; in the exercises tables that the source has read, and no code of minikafka.
+# *What is different here:* the night lasted a minute. Real brokers and clients wrote the files, with timestamps of a night; markers and commits have the true time.
+# *What Spark is told:* the lines of the workload; in the exercises tables that the source has read.
 #
 # **A question to take along.** A consumer group with `isolation.level=read_committed` shows a LAG that grows; its members are up, poll, and report no error. What do you check first?
 #

@@ -5,11 +5,11 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, fifteen minutes to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; some SQL.
+# **Time:** about fifty minutes to read, fifteen minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*, for high watermark and last stable offset; some SQL.
 #
 # **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk reads, and whose transaction hides the records of others.
 #
-# The web site and two tills (cash desks) write to the topic `payments`, in transactions. The bank has their sum. What goes wrong without a reader that knows more than the format of the files? One that knows only the format reads every segment from first byte to last, and adds up all payments.
+# The web site and two tills (cash desks) write to the topic `payments`, in transactions. The bank has their sum. What goes wrong if a reader knows only the format of the files? It reads every segment from first byte to last, and adds up all payments.
 
 # %%
 from minikafka.lab import ___, answer, bars_over_time, diagram, erratum, planted, predict, query_walk, step_through
@@ -39,8 +39,8 @@ predict(
 # the data source `minikafka` reads a broker's disk as a consumer would. This Spark knows it (`minikafka.spark.register`); it needs only the path. (`noted`: what was noted while the brokers were up.)
 
 # %%
-print("in the files:", in_the_files)
-print("at the bank: ", noted("bank"))
+print(f"in the files: {in_the_files:,}")
+print("at the bank:  {amount:,} in {payments} payments".format(**noted("bank")))
 spark = spark_of_the_shop()
 night = spark.read.format("minikafka").option("isolation.level", "read_committed").load(str(NIGHT / "broker-1"))
 AMOUNT = "get_json_object(CAST(value AS STRING), '$.amount')"
@@ -54,7 +54,7 @@ answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{n
 # - **Row:** a record as a consumer would get it, with Kafka's columns: key, value, topic, partition, offset, timestamp.
 # - **Bounds:** the offsets between which a query reads a partition. The end is the high watermark that the broker has written to disk; for `read_committed` it is the last stable offset.
 # - **Byte range:** whole batches of one segment, from one position in its file to another. **Task:** some byte ranges, read by one worker.
-# - **Pruned:** left out of the plan, because no row that the query asks for can be there.
+# - **Pruned:** left out of the plan, because it cannot hold a row that the query asks for.
 # - **Table:** what the source reads besides records: `batches`, `segments`, `index`, `transactions` (aborted ones), `producers` (from snapshots), `checkpoints`, and others.
 #
 # `read_views` makes a view of each table, and of the records for `read_uncommitted` (`records`) and `read_committed` (`committed`). It reads nothing yet.
@@ -73,12 +73,12 @@ answer(spark.sql("""
 # ## 3. The rules
 #
 # 1. With `read_uncommitted`, every offset within the bounds is a row, a marker, or was removed by compaction.
-# 2. A query ends before the high watermark, at the latest. A record at or above it is no row (`bounds=log_end` asks for it).
+# 2. A query reads only below the high watermark. A record at or above it is no row (`bounds=log_end` asks for it).
 # 3. A row of `read_committed` is a row of `read_uncommitted`, and lies below the first open transaction.
 # 4. Pruning saves work. It never changes an answer.
 # 5. Every batch is read by one task, however many tasks there are.
 #
-# Each rule as two numbers that must be equal. (Broker 2 has a copy of `orders`. With the option `pushFilters` the conditions of a query prune; without it Spark reads everything first.)
+# The cell checks each rule: two numbers must be equal. (Broker 2 has a copy of `orders`. With the option `pushFilters` the conditions of a query prune; without it Spark reads everything first.)
 
 # %%
 marks = spark.read.format("minikafka").option("table", "checkpoints").load(str(NIGHT / "broker-2"))
@@ -106,7 +106,7 @@ answer(spark.sql("""
 
 # %%
 query = Query(NIGHT / "broker-1", "topic = 'payments' AND offset >= 100")
-LOCALS = {"start", "end", "segment", "end_offset", "positions"}
+LOCALS = {"start", "end", "end_offset", "positions"}
 walk = step_through(query.plan, into={"byte_ranges"}, locals_of_interest=LOCALS)
 print(answer(spark.sql("SELECT baseOffset, endOffset, size FROM segments WHERE topic = 'payments' ORDER BY baseOffset")))
 answer(spark.sql("""
@@ -134,7 +134,7 @@ predict(
 query_walk(walk).play()
 
 # %% [markdown]
-# A frame is a line of `byte_ranges`; the picture above it shows the stage. File names tell which segments matter. The offset index tells where to begin: at a batch that starts at or before offset 100. The task drops the records before 100.
+# The picture above each frame shows the stage. File names tell which segments matter. The offset index tells where to begin: at a batch that starts at or before offset 100. The task drops the records before 100.
 #
 # Now by time: what was ordered before ten in the evening? The largest timestamps of the segments of `orders`:
 
@@ -176,7 +176,7 @@ erratum(
 )
 
 # %% [markdown]
-# The second segment has six late ones: a till without a network sent its evening sales at four in the morning. Files and indexes tell how *late* a segment reaches, not how early: `.timeindex` notes the largest timestamp so far, never the smallest. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
+# The second segment has six of them: a till without a network sent its evening sales at four in the morning. Files and indexes say how far *forward* in time a segment reaches, not how far back: `.timeindex` notes the largest timestamp so far, never the smallest. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
 #
 # ### Who left a transaction open?
 #
@@ -192,20 +192,30 @@ open_ones.createOrReplaceTempView("open_ones")
 answer(open_ones)
 
 # %% [markdown]
-# A broker that is killed writes no snapshot. Then the batches must tell: a transaction is open until its producer's marker comes. The job `transactions` (not the table) reads the headers of batches; in its table, the third below, `committed` and `aborted` count transactions. Producers' names are in `__transaction_state`, the transaction coordinator's topic: the key has the name, and the value begins with two bytes for its version and eight for the id. The second table is what `kafka-transactions.sh list` said in the morning.
+# A broker that is killed writes no snapshot. Then the batches must tell: a transaction is open until its producer's marker comes. The job `transactions` (not the table) reads the headers of batches; `committed` and `aborted` count transactions:
 
 # %%
 from minikafka.spark.jobs.byte_ranges import ranges
 from minikafka.spark.jobs.transactions import transactions
 
 told_by_batches = transactions(ranges(spark, [NIGHT / "broker-1"], bounds="log_end"))
-print(answer(spark.sql("""
+answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
+
+# %% [markdown]
+# Producers' names are in `__transaction_state`, the transaction coordinator's topic: the key has the name, and the value begins with two bytes for its version and eight for the id.
+
+# %%
+answer(spark.sql("""
     SELECT CAST(substring(key, 5) AS STRING) AS transactional_id, o.producerId
     FROM records r JOIN open_ones o ON conv(hex(substring(value, 3, 8)), 16, 10) = o.producerId
     WHERE topic = '__transaction_state' GROUP BY ALL
-""")))
+"""))
+
+# %% [markdown]
+# `kafka-transactions.sh list` showed the same in the morning:
+
+# %%
 print(told("transactions"))
-answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
 # The till `till-2` began a transaction at 01:40, sent three payments, and never ended it. (A broker allows at most `transaction.max.timeout.ms`, 15 minutes by default; in this night it was raised.) While that transaction is open, every `read_committed` reader stops before its first
@@ -224,7 +234,7 @@ from minikafka.lab import open_log
 
 log = open_log(copied_night(broker=1) / "payments-0")
 log.update_high_watermark(log.log_end_offset)
-TransactionLanes(log, "Payments from offset 64 on: producer 5 is till-2").snap("in the morning").play(since=64)
+TransactionLanes(log, "Payments from offset 64 on: producer 5 is till-2").snap("in the morning: 33 committed payments to the right of the LSO").play(since=64)
 
 # %% [markdown]
 # Every committed batch from the last stable offset on is hidden, but the files have it. The sum without aborted and open transactions:
@@ -243,7 +253,7 @@ answer(spark.sql(f"""
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same questions after each operation of a workload: to the **data source**, on the directory that a log is writing; to **Spark**, from the lines alone; to **Apache Kafka**, a consumer's reads of its own `UnifiedLog`. What does a reader get with `read_uncommitted`, and
+# Three witnesses answer the same questions after each operation: the **data source**, on the directory that a log is writing; **Spark**, from the lines alone; **Apache Kafka**, by a consumer's reads of its own `UnifiedLog`. What does a reader get with `read_uncommitted`, and
 # with `read_committed`? Which records have a timestamp at least eight seconds after the start (`since_then`, a query that prunes)?
 
 # %%

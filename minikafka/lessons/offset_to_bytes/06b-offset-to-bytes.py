@@ -243,13 +243,14 @@ orders.append_as_leader(records(1), leader_epoch=0)
 print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
 orders.truncate_to(15)
 print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
+written = step_through(view.write_to, sender, 0, view.size_in_bytes)
 
 # %%
 predict(
     "write-to-sender-now",
     "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, 'EOFException', 'KafkaException' or 'OffsetOutOfRangeException')",
     ___,
-    lambda: view.write_to(sender, 0, view.size_in_bytes),
+    lambda: type(written.raised).__name__ if written.raised else written.result,
 )
 
 # %%

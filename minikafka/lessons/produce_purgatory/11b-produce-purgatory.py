@@ -111,13 +111,14 @@ second = boxes.after("request 2: orders-0 and orders-9", world.produce, ("orders
 boxes.after("broker 1 fetches", world.fetch, 1)
 boxes.after("broker 1 fetches again", world.fetch, 1)
 print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log("orders-1").high_watermark)
+done = first.request.done, second.request.done
 
 # %%
 predict(
     "request-answered-now",
     "Which of the two requests is answered now? (1, 2, 'both' or 'neither')",
     ___,
-    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get((first.request.done, second.request.done), "neither"),
+    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get(done, "neither"),
 )
 
 # %%
@@ -153,7 +154,7 @@ PathWalk(walk, pictured=[14]).play()
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
 world = boxes.path
 world.in_sync()
-slow = boxes.after("request 1, with 100 ms", world.produce, ("orders-0", "a"), timeout_ms=100)
+boxes.after("request 1, with 100 ms", world.produce, ("orders-0", "a"), timeout_ms=100)
 boxes.after("99 ms pass", world.sleep, 99)
 boxes.after("one more", world.sleep, 1)
 again = boxes.after("the producer sends a again: request 2", world.produce, ("orders-0", "a"))

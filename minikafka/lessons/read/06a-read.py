@@ -105,6 +105,7 @@ print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers 
 print("rule 3:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
 print("rule 4:", all(bool(batches) == (start < bound) for start, bound, batches in answers), end=", ")
 print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lanes})
+for_a_follower = log.read(0, 1_048_576, FetchIsolation.LOG_END).records
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -118,7 +119,7 @@ predict(
     "follower-answer-last-offset",
     "The last offset in the answer to a follower that reads from 0?",
     ___,
-    lambda: [batch.last_offset for batch in log.read(0, 1_048_576, FetchIsolation.LOG_END).records.batches()][-1],
+    lambda: [batch.last_offset for batch in for_a_follower.batches()][-1],
 )
 
 # %%

@@ -197,15 +197,15 @@ erratum(
 # A topic with `message.timestamp.type=LogAppendTime` takes the time of the append. The producer made the batch 5 seconds ago; the log again ends at 100.
 
 # %%
-log, twin = (fresh_log({"message.timestamp.type": "LogAppendTime"}, start_ms=1_700_000_005_000) for _ in range(2))
-for each in (log, twin):
+log, stamped_twin = (fresh_log({"message.timestamp.type": "LogAppendTime"}, start_ms=1_700_000_005_000) for _ in range(2))
+for each in (log, stamped_twin):
     each.truncate_fully_and_start_at(100)
-twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
+stamped_twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
 predict(
     "fields-with-append-time",
     "With LogAppendTime: in how many fields does the stored batch differ?",
     ___,
-    lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
+    lambda: len(changed_fields(as_sent, batches_in(stamped_twin)[0].buffer).rows),
 )
 
 # %%

@@ -277,10 +277,10 @@ erratum(
 # **By size.** `retention.bytes` is a lower bound: the oldest segment goes only while the rest still has at least that many bytes. The orders take 5479 bytes, and 2000 must stay.
 
 # %%
-orders, twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
-for each in (orders, twin):
+bounded, bounded_twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
+for each in (bounded, bounded_twin):
     each.update_high_watermark(each.log_end_offset)
-print("bytes:", orders.size, " segments:", [segment.size for segment in orders.log_segments])
+print("bytes:", bounded.size, " segments:", [segment.size for segment in bounded.log_segments])
 diagram("retention")
 
 # %%
@@ -288,13 +288,13 @@ predict(
     "segments-retention-deletes",
     "How many of the 6 segments does retention.bytes=2000 delete?",
     ___,
-    lambda: twin.delete_old_segments(),
+    lambda: bounded_twin.delete_old_segments(),
 )
 
 # %%
 walk = step_through(
-    orders.delete_old_segments,
-    watch=orders,
+    bounded.delete_old_segments,
+    watch=bounded,
     into={"Log.delete_old_segments", "Log.deletable_segments", "Log._delete_segments"},
     locals_of_interest={"deleted", "upper_bound_offset", "deletable", "number_of_segments", "first_to_stay"},
 )
@@ -304,9 +304,9 @@ walk.play()
 # The log start went up **before** the segments left the map: a reader in between gets *out of range*, never a hole. The log renames the files, and deletes them `file.delete.delay.ms` later:
 
 # %%
-print(sum(name.endswith(".deleted") for name in files_of(orders)), "files renamed;", *files_of(orders)[:2])
-orders.time.sleep(60_000)
-print(sum(name.endswith(".deleted") for name in files_of(orders)), "left a minute later;", files_of(orders)[0])
+print(sum(name.endswith(".deleted") for name in files_of(bounded)), "files renamed;", *files_of(bounded)[:2])
+bounded.time.sleep(60_000)
+print(sum(name.endswith(".deleted") for name in files_of(bounded)), "left a minute later;", files_of(bounded)[0])
 erratum(
     "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
     "4.3.0 moves the log start first; it asks log start, then size, then time",
@@ -345,9 +345,9 @@ print("deleted:", emptied.delete_old_segments(), " left:", [segment.base_offset 
 # %%
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
-orders.maybe_increment_log_start_offset(77, Reason.CLIENT_RECORD_DELETION)
-print("log start:", orders.log_start_offset, " segments:", [segment.base_offset for segment in orders.log_segments])
-print("deleted:", orders.delete_old_segments(), " left:", [segment.base_offset for segment in orders.log_segments])
+bounded.maybe_increment_log_start_offset(77, Reason.CLIENT_RECORD_DELETION)
+print("log start:", bounded.log_start_offset, " segments:", [segment.base_offset for segment in bounded.log_segments])
+print("deleted:", bounded.delete_old_segments(), " left:", [segment.base_offset for segment in bounded.log_segments])
 
 # %% [markdown]
 # Segment 75 still holds offset 77, so it stays.

@@ -107,13 +107,14 @@ DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000
 log = fresh_log()
 log.append_as_leader(records(1), leader_epoch=0)
 index = Path(log.dir) / "00000000000000000000.index"
+size_while_open = index.stat().st_size
 
 # %%
 predict(
     "size-of-open-index",
     "One record in a new log, which is open. How many bytes does ls show for its .index?",
     ___,
-    lambda: index.stat().st_size,
+    lambda: size_while_open,
 )
 
 # %%
@@ -131,18 +132,19 @@ print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir
 # **Predict:** you say what will happen, it happens, and the page names the wrong idea. Here a log gets three records. It runs alone: no broker's `Partition` is around it. A consumer reads from offset 0.
 
 # %%
+from minikafka import FetchIsolation
+
 log = fresh_log()
 log.append_as_leader(records(3), leader_epoch=0)
 print("the next offset to be written:", log.log_end_offset)
+read = values_of(log, FetchIsolation.HIGH_WATERMARK)
 
 # %%
-from minikafka import FetchIsolation
-
 predict(
     "records-consumer-gets",
     "Three records are appended. How many of them does a consumer get?",
     ___,
-    lambda: len(values_of(log, FetchIsolation.HIGH_WATERMARK)),
+    lambda: len(read),
 )
 
 # %% [markdown]

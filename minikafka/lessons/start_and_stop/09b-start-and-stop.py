@@ -5,11 +5,11 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, half an hour to rebuild. **Before:** *Loading*, *Crash and recovery*.
+# **Time:** about forty-five minutes to read, half an hour to rebuild. **Before:** *Loading*, *Crash and recovery*, *Background tasks*.
 #
 # **Afterwards you can decide:** what a start after a crash costs, and which damaged checkpoint you may leave to the broker.
 #
-# What goes wrong without notes from the run before? `orders-0` has nine segments; think of a gigabyte each. Every minute, first at second 30, the broker writes down how far the log is flushed. At second 45 it is killed. Then it starts again, and has to read and check whatever may be damaged.
+# What goes wrong if a broker writes nothing down for its next start? `orders-0` has nine segments; think of a gigabyte each. Every minute, first at second 30, the broker writes down how far the log is flushed. At second 45 it is killed. Then it starts again, and has to read and check whatever may be damaged.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
@@ -25,18 +25,18 @@ wake_witnesses()
 lanes.play()
 
 # %%
-recovered = layer.start()
+read_after_kill = layer.start()
 
 # %%
 predict(
     "segments-read-after-kill",
     "How many of the nine segments does the start read and check?",
     ___,
-    lambda: len(recovered),
+    lambda: len(read_after_kill),
 )
 
 # %%
-print("after the kill it reads", recovered)
+print("after the kill it reads", read_after_kill)
 layer.kill()
 (layer.log_dirs[0] / RECOVERY_POINTS).unlink()
 print("without the file of recovery points", layer.start())
@@ -44,7 +44,7 @@ layer.stop()
 print("after a clean stop", layer.start())
 
 # %% [markdown]
-# One small file decides whether a start after a kill reads two segments or all nine. After a clean stop it reads none.
+# One small file decides whether a start after a kill reads two segments or all nine. After a clean stop it reads none, unless an `.index` is missing (*Loading*).
 # **A log's own files do not say how much of them can be trusted. `LogManager`, which has all logs of a broker, notes it: by the clock, and at a clean stop. The next start trusts the notes, and reads the rest.**
 #
 # (`StorageLayer()` is a broker's `LogManager` with its own log directory and clock; `sleep` is in seconds. A `___` is a blank
@@ -86,7 +86,7 @@ print(*layer.entries(), sep="\n")
 # | `topic-partition.ID-future` | a log that is moved here from another directory | `get_or_create_log` |
 # | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start |
 #
-# A start ignores other *files*. Any other *directory* makes it fail, even `lost+found`; only the cluster's metadata and `remote-log-index-cache` may be there.
+# A start ignores other *files*. Any other *directory* makes it fail, even `lost+found`; only `__cluster_metadata-0` and `remote-log-index-cache` may be there.
 #
 # ## 3. The rules
 #
@@ -130,18 +130,18 @@ logs_when_made = len(manager.all_logs)
 LOCALS = {"had_clean_shutdown", "recovery_points", "log_start_offsets", "failures"}
 walk = step_through(manager.startup, into={"LogManager.startup", "LogManager.load_logs"}, locals_of_interest=LOCALS)
 layer.kill()
-recovered = layer.start()
+read_by_third = layer.start()
 
 # %%
 predict(
     "segments-third-start-reads",
     "How many of the four segments does the third start read and check?",
     ___,
-    lambda: len(recovered),
+    lambda: len(read_by_third),
 )
 
 # %%
-print("recovered:", recovered)
+print("recovered:", read_by_third)
 walk.play()
 
 # %%
@@ -152,7 +152,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 1 of `load_logs` deletes the marker before any log is opened, so after a start that is killed the next one finds no marker. Here that is cheap: the recovery points are the log ends, so only each log's last segment is read.
+# Step 1 of `load_logs` deletes the marker before any log is opened, so after a start that is killed the next one finds no marker. A start reads from the segment in which the recovery point lies. Here that is the last one of each log.
 #
 # ### A checkpoint that lies
 #
@@ -197,7 +197,9 @@ for line, (recovered, recovery_point, offline) in told.items():
 
 # %% [markdown]
 # A value that is too low costs time. A value above the log end is lowered to it: Kafka then trusts all segments below the last one, even if they were never flushed. If the partition or the offset is no number, the whole
-# file is ignored. An entry without exactly three words counts, after any stop, as a failing disk: the directory goes offline (after this kill the start has recovered the log before). The numbers count only after an unclean stop:
+# file is ignored: a start after a kill reads every log of that directory from its beginning. An entry that does not have exactly three words is treated as a disk error, also after a clean stop: the directory goes offline. (Here the start recovered the log first.)
+#
+# The next file says 0, too, but this time the stop was clean:
 
 # %%
 layer = StorageLayer()
@@ -208,7 +210,7 @@ layer.stop()
 layer.rewrite("0\n1\norders 0 0\n")
 believed = layer.start()
 erratum("At the start each log's checkpoint becomes its recovery point",
-        "after an unclean stop. After a clean one everything is flushed, and the recovery point is the log end, whatever the file says",
+        "only after an unclean stop. After a clean one everything is flushed, and the recovery point is the log end, whatever the file says",
         f"the file says 0, recovered: {believed}, recovery point: {layer.log('orders-0').recovery_point}")  # fmt: skip
 
 # %% [markdown]
@@ -220,16 +222,17 @@ erratum("At the start each log's checkpoint becomes its recovery point",
 layer = StorageLayer(dirs=("disk-a", "disk-b"))
 layer.start()
 layer.create("orders-0", "users-0", "audit-0")
-print(*([name for name in layer.entries(disk) if name.endswith("/")] for disk in (0, 1)))
+print(*(f"{layer.log_dirs[disk].name}: {[name for name in layer.entries(disk) if name.endswith('/')]}" for disk in (0, 1)), sep=", ")
 break_disk(layer.log_dirs[1])
 layer.sleep(30)
+appended = refused_by(layer.append, "users-0", "x")
 
 # %%
 predict(
     "append-to-users-0",
     "What does an append to users-0 give now? (the log's new end, or the name of the exception)",
     ___,
-    lambda: layer.append("users-0", "x"),
+    lambda: appended,
 )
 
 # %%
@@ -247,12 +250,12 @@ predict(
 )
 
 # %% [markdown]
-# After one error in one file `LogManager` takes the directory and its logs out of use, and the broker goes on with the others. If the directory holds the metadata log (by default the first one does), the broker halts.
-# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was already destroyed. The broker writes it to its own log and goes on with its stop.
+# The append to `users-0` raised `KafkaStorageException`. After one error in one file `LogManager` takes the directory and its logs out of use, and the broker goes on with the others. If the directory holds the metadata log (by default the first one does), the broker halts.
+# `LogManager.shutdown` writes the marker of `disk-a`, then raises an exception, in Kafka too: the failed directory's lock was already destroyed. The broker logs the exception (`server.log`) and goes on stopping.
 #
 # ## 5. Three witnesses
 #
-# minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has only these lines, tell the same life of a broker. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
+# minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has nothing else, replay the same lines. (`[3x100]`: three records of 100 bytes; `tick` is in ms. Operations are numbered from 0, the first `start`.)
 # Printed first: the recovery points of both logs after each start.
 
 # %%
@@ -279,7 +282,7 @@ print(*(f"{number:2} {workload.operations[number]!s:6} {ours.value(number, 'reco
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a planted bug: the start does not delete the marker. (Operation 0 is the first start.)
+# Now a planted bug: the start does not delete the marker. (The quantity `clean_shutdown` says whether the marker is there.)
 
 # %%
 with planted("the start leaves the marker where it is"):
@@ -312,7 +315,7 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 #
 # ## 6. Exercises
 #
-# In [Start and stop: rebuild](09b-start-and-stop-rebuild.ipynb): three functions and a rung.
+# In [Start and stop: rebuild](09b-start-and-stop-rebuild.ipynb): three functions and a rung. (A rung is a function of yours that runs inside `LogManager` in place of its own.)
 
 # %% [markdown]
 # ## 7. Honesty box

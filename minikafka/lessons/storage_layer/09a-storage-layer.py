@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** which flush settings you need, and when the disk space of old records and of a deleted topic comes back.
 #
-# What goes wrong without work that runs by the clock? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. The picture shows the broker and its log directory up to second 20. At second 40 the broker is killed.
+# What goes wrong if a broker does nothing at fixed times? `orders-0` has six records, one for each customer. DeleteRecords moves the log's start to 4, which deletes four customers. The picture shows the broker and its log directory up to second 20. Ten seconds later the broker's tasks run for the first time. At second 40 the broker is killed.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
@@ -48,8 +48,8 @@ print(f"killed at second {early.second}: a consumer gets", early.values("orders-
 lanes.play()
 
 # %% [markdown]
-# At second 30 a task wrote into a small file where the log begins. A broker that is killed before that has the deleted customers back.
-# **A log's own files do not say where it begins, nor how much of it is on the device. `LogManager`, which has all logs of a broker, writes this down by the clock. A kill loses what has changed since then.**
+# At second 30 a task wrote into a small file where the log begins. If the broker is killed before that, the deleted customers come back.
+# **After DeleteRecords a log's own files do not say where it begins, and they never say how much of it is on the device. `LogManager`, which has all logs of a broker, writes this down by the clock. A kill loses what has changed since then.**
 #
 # (`StorageLayer()` is a broker's `LogManager` with its own log directory and clock; `sleep` is in seconds. A `___` is a blank
 # for you to fill. Spark and Apache Kafka are starting for part 5.)
@@ -89,7 +89,7 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower recovery point and log end; then the file is written at once. A start may lower them, too; then the file waits for its task.)
+# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower both, and writes the file at once. A start may lower both; the file then waits for its task.)
 # 2. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
 # 3. The checkpoints name only logs that are in use: when a log is deleted, they are written without it.
 
@@ -147,29 +147,30 @@ erratum(
 )
 
 # %% [markdown]
-# Acknowledged is not flushed: for 90 seconds Kafka did not bring three acknowledged records to the device. The task that writes recovery points flushes nothing. It
+# Acknowledged is not flushed: for 90 seconds Kafka did not flush three acknowledged records; until the roll it was up to the operating system when they reached the device. The task that writes recovery points flushes nothing. It
 # only records what something else has flushed: a roll, a clean stop, or the flush settings if you set them.
 #
 # ### What log.flush.* does
 #
-# The topic has `flush.ms=1000`. Three records are appended at second 0, three more at second 31. Then ten minutes pass.
+# The topic has `flush.ms=1000`. The flusher first runs at second 30, as the other tasks do; its period, `log.flush.scheduler.interval.ms`, is left at its default. Three records are appended at second 0, three more at second 31. Then ten minutes pass.
 
 # %%
 layer = StorageLayer({"flush.ms": 1000})
-lanes = LogDirLanes(layer, "A second, they said")
+lanes = LogDirLanes(layer, "flush.ms=1000")
 lanes.after("the broker starts", layer.start)
 lanes.after("a log is made", layer.create, "orders-0")
 lanes.after("three records", layer.append, "orders-0", *"abc")
 lanes.sleep(31)
 lanes.after("three more", layer.append, "orders-0", *"def")
 lanes.sleep(600)
+point_after_ten_minutes = layer.log("orders-0").recovery_point
 
 # %%
 predict(
     "recovery-point-ten-minutes",
     "After those ten minutes: the recovery point of orders-0?",
     ___,
-    lambda: layer.log("orders-0").recovery_point,
+    lambda: point_after_ten_minutes,
 )
 
 # %%
@@ -205,8 +206,8 @@ erratum(
 # %% [markdown]
 # | the broker's setting | the topic's | default | what it does |
 # |:---|:---|:---|:---|
-# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes once so many records are unflushed |
-# | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes logs not flushed for so long |
+# | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes when this many records are not yet flushed |
+# | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes each log whose last flush is at least this long ago |
 # | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run | the period of the flusher |
 # | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points (`….start.offset.…`: of log starts) |
 #
@@ -214,7 +215,7 @@ erratum(
 #
 # ### What log.retention.* does
 #
-# Each of three logs has three records in a rolled segment, and one after it. `audit` and `state` keep records for 60 seconds, and `state` is compacted as well; `orders` keeps them for a week.
+# Each of three logs has three records in a closed segment, and a fourth in the active one. `audit` and `state` keep records for 60 seconds, `orders` keeps them for a week. `state` is compacted as well. (The cleaner's threads do not run here.) The retention task runs at second 30, then every five minutes.
 
 # %%
 SHORT = {"retention.ms": 60_000}
@@ -236,7 +237,7 @@ free_at = lanes.sleep_until(lambda: not layer.has_deleted_files("audit-0"))
 # %%
 predict(
     "second-old-records-go",
-    "At which second do the old records of audit-0 go?",
+    "At which second does the log start of audit-0 move?",
     ___,
     lambda: gone_at,
 )
@@ -252,7 +253,7 @@ predict(
 # %%
 predict(
     "state-0-begins",
-    "Where does state-0 begin, now that the retention task has run?",
+    "Where does the retention task alone leave the start of state-0?",
     ___,
     lambda: started["state-0"],
 )
@@ -268,8 +269,10 @@ erratum(
 )
 
 # %% [markdown]
+# On a broker the cleaner deletes the old segments of `state-0`; its threads look every 15 seconds by default (`log.cleaner.backoff.ms`).
+#
 # `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, by default five minutes. Their files are renamed to `.deleted`, and deleted after
-# `file.delete.delay.ms`. The active segment of `audit-0` was as old: it was rolled and went, too.
+# `file.delete.delay.ms`, by default a minute. The active segment of `audit-0` was just as old. So it was rolled and deleted too: the log is now empty.
 #
 # ### A topic is deleted
 #
@@ -298,7 +301,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# The task `kafka-delete-logs` deletes the renamed directory a minute later, after the broker's `log.segment.delete.delay.ms`, whatever the topic sets. After 50 seconds of that minute the broker is stopped and started.
+# The task `kafka-delete-logs` deletes the renamed directory a minute later: after `log.segment.delete.delay.ms`, a setting of the broker; the topic's `file.delete.delay.ms` does not count here. After 50 seconds of that minute the broker is stopped and started.
 
 # %%
 layer.sleep(50)
@@ -316,11 +319,11 @@ predict(
 )
 
 # %% [markdown]
-# The name does not say how long the log has waited, so each start waits the whole minute again. `kafka-delete-logs` runs next when a log is due.
+# The name does not say how long the log has waited, so each start waits the whole minute again. The task then runs again exactly when the next log is due.
 #
 # ## 5. Three witnesses
 #
-# minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has only these lines, tell the same life of a broker. (`[3x100]`: three records of 100 bytes; `tick` is in ms.)
+# minikafka, Kafka's own `LogManager` with the same clock, and Spark, which has nothing else, replay the same lines. (`[3x100]`: three records of 100 bytes; `tick` is in ms. Operations are numbered from 0, the first `start`.)
 # Printed first: the file of recovery points.
 
 # %%
@@ -354,7 +357,7 @@ print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'rec
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a planted bug: the task writes the logs' ends instead of their recovery points. If the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment. (Operation 0 is the first start.)
+# Now a planted bug: the task writes the logs' ends instead of their recovery points. A start checks only from the recovery point on. So if the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment.
 
 # %%
 with planted("the log end is written as the recovery point"):
@@ -385,7 +388,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # %% [markdown]
 # ## 6. Exercises
 #
-# In [Background tasks: rebuild](09a-storage-layer-rebuild.ipynb): two functions and four rungs.
+# In [Background tasks: rebuild](09a-storage-layer-rebuild.ipynb): two functions and four rungs. (A rung is a function of yours that runs inside `LogManager` in place of its own.)
 
 # %% [markdown]
 # ## 7. Honesty box

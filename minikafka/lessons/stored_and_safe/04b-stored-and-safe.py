@@ -172,13 +172,14 @@ segment = log.active_segment
 asked = RollParams(max_segment_ms=1000, max_segment_bytes=300, max_timestamp_in_messages=NOON,
                    max_offset_in_messages=9, messages_size=100, now=NOON)  # fmt: skip
 print("bytes:", segment.size, " as it is:", segment.should_roll(asked))
+an_hour_later = segment.should_roll(asked._replace(now=NOON + 3_600_000))
 
 # %%
 predict(
     "roll-an-hour-later",
     "segment.ms is 1000. Does the segment roll when the append comes an hour later, with a record of noon? (True or False)",
     ___,
-    lambda: segment.should_roll(asked._replace(now=NOON + 3_600_000)),
+    lambda: an_hour_later,
 )
 
 # %%

@@ -95,15 +95,15 @@ shelves.play()
 # At noon a tombstone of `a` comes at offset 2. Two hours later a cleaner cleans for the first time; `delete.retention.ms` is one hour.
 
 # %%
-log = fresh_log(SMALL)
-noon = log.time.milliseconds()
-write(log, "a=1 b=1")
-slow = table(log)
-write(log, "-a", roll=True)
-log.time.sleep(2 * HOUR)
-cleaning, shelves = Cleaning(log), CompactionShelves(log, "The lives of a tombstone")
+aged = fresh_log(SMALL)
+noon = aged.time.milliseconds()
+write(aged, "a=1 b=1")
+away = table(aged)
+write(aged, "-a", roll=True)
+aged.time.sleep(2 * HOUR)
+cleaning, shelves = Cleaning(aged), CompactionShelves(aged, "The lives of a tombstone")
 turn = shelves.around("first turn", cleaning.turn)
-horizons = {batch.base_offset: batch.delete_horizon_ms for batch in log.log_segments[0].log.batches()}
+horizons = {batch.base_offset: batch.delete_horizon_ms for batch in aged.log_segments[0].log.batches()}
 
 # %%
 predict(
@@ -114,7 +114,7 @@ predict(
 )
 
 # %%
-print("in the log:", rows(log))
+print("in the log:", rows(aged))
 print("delete horizons, in hours after noon:", {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()})
 diagram("compaction_tombstone")
 
@@ -123,17 +123,17 @@ diagram("compaction_tombstone")
 
 # %%
 for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
-    log.time.sleep(wait)
-    write(log, words, roll=True)
+    aged.time.sleep(wait)
+    write(aged, words, roll=True)
     shelves.around(caption, cleaning.turn)
-    print(f"{caption}: {rows(log)}\n   a consumer away since noon has {table(log, start=2, so_far=slow)}")
+    print(f"{caption}: {rows(aged)}\n   a consumer away since noon has {table(aged, start=2, so_far=away)}")
 shelves.play()
 
 # %%
 erratum(
     "A tombstone stays while its segment's file is younger than a horizon that is worked out from the last clean segment's file",
     "so it is for batches of magic 0 and 1. A batch of magic 2 carries its own: the time of the first cleaning that kept the tombstone + delete.retention.ms",
-    f"a millisecond before the horizon: there; at the horizon: {'there' if 2 in [offset for offset, _, _ in rows(log)] else 'gone'}",
+    f"a millisecond before the horizon: there; at the horizon: {'there' if 2 in [offset for offset, _, _ in rows(aged)] else 'gone'}",
 )
 
 # %% [markdown]
@@ -150,11 +150,11 @@ lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": H
 lag["max"] = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": HOUR}, name="late-0")
 write(lag["max"], f"a={'x' * 900}", roll=True)
 Cleaning(lag["max"]).turn()
-for name, log in lag.items():
-    write(log, "b=1", roll=True)
+for name, lagging in lag.items():
+    write(lagging, "b=1", roll=True)
     for wait in (HOUR - 1 if name == "min" else HOUR, 1):
-        log.time.sleep(wait)
-        print(f"{name}.compaction.lag.ms:", Cleaning(log).grab())
+        lagging.time.sleep(wait)
+        print(f"{name}.compaction.lag.ms:", Cleaning(lagging).grab())
 
 # %% [markdown]
 # ### Transactions

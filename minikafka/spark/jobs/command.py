@@ -182,13 +182,15 @@ def _require_readable(
     A query reads what is there of the partitions that are assigned; who types a command means each of them.
     """
     from minikafka.log.log_dir_name import parse_topic_partition_name
-    from minikafka.spark.jobs.export_directory import require_outside_log_dirs
     from minikafka.spark.source.log_segments_on_disk import find_partitions
     from minikafka.spark.source.metadata_rows import find_metadata
     from minikafka.spark.source.several_copies import require_single_copies
     from minikafka.spark.source.source_options import SourceOptions
+    from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
     from minikafka.tools.verify.log_dir_verifier import partitions_of
 
+    if to is not None:
+        require_outside_log_dirs(to)
     local = [path for path in paths if "://" not in path]
     asked = SourceOptions.of_batch({**job.reads, **source, "path": "."})
     subscription = asked.subscription if len(local) == len(paths) else None
@@ -202,8 +204,6 @@ def _require_readable(
         there = {each.topic_partition for each in found}
         if asked.copies == "refuse":
             require_single_copies(each for each in found if asked.subscription.includes(each.topic_partition))
-        if to is not None:
-            require_outside_log_dirs(to, (each.directory for each in found))
     if subscription is not None:
         subscription.require_assigned(there, ", ".join(local))
 

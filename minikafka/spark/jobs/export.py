@@ -27,7 +27,6 @@ from minikafka.spark.jobs.export_directory import (
     ExportDirectory,
     ExportedFile,
     Reached,
-    require_outside_log_dirs,
     synced,
 )
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
@@ -309,7 +308,6 @@ def _parts(
     for (topic_partition, directory, storage), of_partition in groupby(
         ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path), each.segment.storage)
     ):
-        require_outside_log_dirs(root, [directory])
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
         known = reached.get(topic_partition)
         segments = segments_in(storage, directory) or ()

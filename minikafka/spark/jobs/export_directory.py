@@ -29,7 +29,6 @@ All of this is done in Spark's workers, where the directory must be the same one
 
 import os
 import re
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +49,7 @@ from minikafka.spark.shared_directory import (
     write_json,
 )
 from minikafka.spark.source.log_identity import LastBatch
-from minikafka.spark.source.partition_names import log_dir_of
+from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
 
 MANIFEST = "_manifest.json"
 ISOLATION = "isolation"
@@ -95,19 +94,6 @@ class Reached(NamedTuple):
     start_offset: int | None = None
 
 
-def require_outside_log_dirs(root: str, directories: Iterable[str]) -> None:
-    """Raises IllegalArgumentException where `root` is, or is in, the log directory of one of these directories of
-    partitions: a broker would not start on a log directory with something else in it.
-    """
-    whole = Path(root).resolve()
-    for directory in directories:
-        log_dir = Path(log_dir_of(directory)).resolve()
-        if "://" not in directory and whole.is_relative_to(log_dir):
-            raise IllegalArgumentException(
-                f"{root} is in the log directory of {directory}, in which nothing else may lie: name another directory"
-            )
-
-
 class ExportDirectory:
     """The directory `root`, on a file system that all workers share."""
 
@@ -130,8 +116,10 @@ class ExportDirectory:
         Returns `reached`, by topic and partition, as `Reached`; or `running`, the mark of another run that is at work.
         Doing it twice changes nothing. Raises KafkaException, which is a KafkaStorageException for what no run has left
         in the directory, IllegalArgumentException where the files that are there are by date and the run's are not, or
-        the other way round, or were exported with another isolation level, and OSError.
+        the other way round, or were exported with another isolation level, or where the directory is in a log
+        directory, and OSError.
         """
+        require_outside_log_dirs(self.root)
         file_ops.create_directories(self.root)
         with self._locked():
             mark = self._mark()

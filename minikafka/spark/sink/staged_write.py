@@ -63,16 +63,18 @@ from minikafka.spark.sink.write_mark import (
     read_mark,
     staged_directories,
 )
+from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
     """Settle what dead writes left, see that the topic may be written, and leave a mark.
 
     Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
-    another write of the topic uses the directory, or for one of another node. Then nothing has changed, but for what
-    dead writes left, and `.lock`.
+    another write of the topic uses the directory, or for one of another node; IllegalArgumentException for one that
+    lies in another log directory. Then nothing has changed, but for what dead writes left, and `.lock`.
     """
     log_dir = options.log_dir
+    require_outside_log_dirs(log_dir.parent)
     with storage_errors(log_dir):
         made_log_dir = not log_dir.exists()
         log_dir.mkdir(parents=True, exist_ok=True)

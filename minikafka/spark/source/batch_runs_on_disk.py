@@ -69,10 +69,13 @@ def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> 
     batch that the segment's index knows, or ends.
     """
     for view, position, batches in batch_pieces(byte_range, check_crcs=check_crcs):
+        # 1. Is it a damage? Then it is handed on in its place.
         if isinstance(batches, Damage):
             yield batches
             continue
+        # 2. Batches without a wanted record are left out: their headers tell.
         chosen = batches[wanted(batches)]
+        # 3. Batches of the same kind are decoded together into columns.
         for start, end in _alike(chosen):
             yield from _decoded_batches(view, position, chosen[start:end], byte_range)
 

@@ -67,21 +67,26 @@ def byte_ranges(
     """
     first_behind = next((each for each in partition.chosen if each.base_offset >= bounds.end), None)
     for segment in partition.chosen:
+        # 1. Does the segment end before the bounds begin? The next file's name tells. Then it is left out.
         end_offset = segment.end_offset
         if end_offset is not None and end_offset <= bounds.start:
             continue
+        # 2. Does it begin behind the bounds? Then it is left out.
         is_behind = segment.base_offset >= bounds.end and not (bounds.whole and segment.is_last)
         if is_behind and not (segment is first_behind and _begins_before(segment, bounds.end)):
             continue
         try:
+            # 3. Is all of it older than the query asks for? Then it is left out.
             if min_timestamp is not None and largest_timestamp(segment) < min_timestamp:
                 continue
+            # 4. The offset index tells the bytes: from a batch at or before the first offset to the end of the bounds.
             with SegmentPositions(segment) as index:
                 start = index.at_or_before(bounds.start)
                 is_whole = bounds.whole or (end_offset is not None and end_offset <= bounds.end)
                 end = segment.size if is_whole else index.behind(bounds.end)
                 gone = index.bytes_gone()
                 pieces, firsts = _pieces(index, PositionRange(start, end), _even_size(end - start, max_bytes))
+            # 5. These bytes are a byte range; too many for one task become several.
             last = _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset)
             edges = [bounds.start, *(max(bounds.start, min(first, last)) for first in firsts), last]
             for positions, first, behind in zip(pieces, edges[:-1], edges[1:], strict=True):

@@ -69,9 +69,11 @@ class RecordRows:
     def of_range(self, byte_range: ByteRange, unwanted: "Unwanted") -> Iterator[pa.RecordBatch]:
         """The rows of a range as they are decoded, a few thousand at a time or fewer. Raises what `of` raises."""
         for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
+            # 1. Is it a damage? Then it becomes a row of its own, or ends the query.
             if isinstance(run, Damage):
                 yield from self._told(byte_range.topic_partition, run)
                 continue
+            # 2. The rows that a consumer would get are handed over.
             places = unwanted.places(run)
             if places is None or len(places):
                 yield self._rows(byte_range, run, places)

@@ -93,6 +93,22 @@ def test_an_export_into_a_log_directory_is_refused_before_anything_is_written(br
     assert sorted(brokers[0].rglob("*")) == before
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("known_by", ["meta.properties", "recovery-point-offset-checkpoint", "a-0"])
+def test_an_export_into_a_log_directory_that_it_does_not_read_is_refused(brokers, tmp_path, known_by):
+    another = tmp_path / "another"
+    if known_by == "a-0":
+        with Log.open(another / known_by) as log:
+            put(log, b"k", b"v", NOW)
+    else:
+        another.mkdir()
+        (another / known_by).touch()
+    before = sorted(another.rglob("*"))
+    refused = run("export", str(brokers[0]), "--to", str(another / "deep" / "er"))
+    assert refused.returncode == 1 and f"the log directory {another}" in refused.stderr, refused.stderr
+    assert sorted(another.rglob("*")) == before
+
+
 def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", "from minikafka.cli import main; main()", "spark", *arguments],

@@ -755,6 +755,15 @@ def test_a_broker_of_another_cluster_is_refused(tmp_path):
         write(tmp_path, [row()], topic="v", cluster__id="d", node__id=3)
 
 
+@pytest.mark.parametrize("below", ["t-0", "other"])
+def test_a_log_directory_in_another_one_is_refused(tmp_path, below):
+    write(tmp_path, [row()])
+    before = files(tmp_path)
+    with pytest.raises(IllegalArgumentException, match="lies in, the log directory"):
+        write(tmp_path / below, [row()], topic="u")
+    assert files(tmp_path) == before and not (tmp_path / "other").exists()
+
+
 def test_other_columns_are_refused(tmp_path):
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
