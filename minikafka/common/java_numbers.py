@@ -3,6 +3,7 @@
 Python's `int` takes more text (blanks around, underscores) and has no limits.
 """
 
+import math
 import re
 
 from minikafka.common.errors import NumberFormatException
@@ -18,6 +19,7 @@ LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
+_HEXADECIMAL_DOUBLE = re.compile(r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
 _BLANKS = "".join(map(chr, range(33)))
 
 
@@ -32,11 +34,16 @@ def parse_long(text: str) -> int:
 
 
 def parse_double(text: str) -> float:
-    """A decimal double, blanks around it allowed; raises NumberFormatException. Java: `Double.parseDouble`.
+    """A double, decimal or hexadecimal (`0x1p-1`), blanks around it allowed; raises NumberFormatException.
 
-    Java's hexadecimal form (`0x1p-1`) is refused.
+    Java: `Double.parseDouble`.
     """
     stripped = text.strip(_BLANKS)
+    if hexadecimal := _HEXADECIMAL_DOUBLE.fullmatch(stripped):
+        try:
+            return float.fromhex(hexadecimal[1])
+        except OverflowError:
+            return math.copysign(math.inf, -1 if stripped.startswith("-") else 1)
     if not _DOUBLE.fullmatch(stripped):
         raise NumberFormatException(f'For input string: "{text}"' if stripped else "empty String")
     return float(stripped) if stripped.endswith(("NaN", "Infinity")) else float(stripped.rstrip("fFdD"))
