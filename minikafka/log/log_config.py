@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, ValidList, ValidString, invalid_value
-from minikafka.common.errors import InvalidConfigurationException
+from minikafka.common.errors import ConfigException, InvalidConfigurationException
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.record.codecs.compression import Compression, CompressionType
@@ -191,6 +191,19 @@ class LogConfig(AbstractConfig):
         if smallest > largest:
             raise InvalidConfigurationException(
                 f"conflict topic config setting min.compaction.lag.ms ({smallest}) > max.compaction.lag.ms ({largest})"
+            )
+
+    @staticmethod
+    def validate_topic_log_config_values(settings: AbstractConfig) -> None:
+        """Refuse what a broker without tiered storage does not give a topic, `settings` on top of the broker's own.
+
+        Raises InvalidConfigurationException and ConfigException. Kafka: `LogConfig.validateTopicLogConfigValues`.
+        """
+        LogConfig.validate_values(settings)
+        if settings.values["remote.storage.enable"]:
+            raise ConfigException(
+                "Tiered Storage functionality is disabled in the broker. "
+                "Topic cannot be configured with remote log storage."
             )
 
     @staticmethod

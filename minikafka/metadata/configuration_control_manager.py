@@ -185,7 +185,7 @@ class ConfigurationControlManager:
                 raise InvalidRequestException("Default topic resources are not allowed.")
             topic_names.validate(resource.name)
             LogConfig.validate_names(settings)
-            LogConfig.validate_values(LogConfig.from_props(self._topic_defaults(), settings))
+            LogConfig.validate_topic_log_config_values(LogConfig.from_props(self._topic_defaults(), settings))
         elif resource.type is ConfigResourceType.BROKER:
             if resource.name and _broker_id(resource.name) < 0:
                 raise InvalidRequestException("Invalid negative broker ID.")

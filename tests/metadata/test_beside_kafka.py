@@ -152,7 +152,9 @@ class TwoControllers:
             assignments = [(number, draw.sample(ids, draw.choice([size, size, size, 2]))) for number in numbers]
             num_partitions, factor = draw.choice([-1, -1, -1, 1]), draw.choice([-1, -1, -1, 1])
         configs = dict(draw.sample([("min.insync.replicas", "2"), ("retention.ms", "7"), ("cleanup.policy", "x")], 1))
-        configs = draw.choice([{}, configs, {"retention.ms": None}, {"no.such": "1"}])
+        configs = draw.choice(
+            [{}, configs, {"retention.ms": None}, {"no.such": "1"}, {"remote.storage.enable": "true"}]
+        )
         return CreatableTopic(name, num_partitions, factor, assignments, configs)
 
     def delete_topic(self):
@@ -176,6 +178,7 @@ class TwoControllers:
                 ("unclean.leader.election.enable", "DELETE", None),
                 ("cleanup.policy", "APPEND", "compact"),
                 ("cleanup.policy", "SUBTRACT", "compact"),
+                ("remote.storage.enable", "SET", "true"),
                 ("retention.ms", "SET", "-2"),
                 ("retention.ms", "APPEND", "1"),
             ]

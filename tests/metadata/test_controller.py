@@ -455,6 +455,11 @@ def test_records_of_a_topic_come_in_kafka_s_order():
         ({"name": "__cluster_metadata"}, Errors.INVALID_REQUEST, "Creation of internal topic"),
         ({"configs": {"retention.ms": None}}, Errors.INVALID_CONFIG, "Null value not supported for topic configs"),
         ({"configs": {"retention": "1"}}, Errors.INVALID_CONFIG, "Unknown topic config name: retention"),
+        (
+            {"configs": {"remote.storage.enable": "true"}},
+            Errors.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled",
+        ),
         ({"configs": {"retention.ms": "x"}}, Errors.INVALID_CONFIG, "Not a number of type LONG"),
         ({"replication_factor": 0}, Errors.INVALID_REPLICATION_FACTOR, "must be larger than 0, or -1"),
         ({"replication_factor": 4}, Errors.INVALID_REPLICATION_FACTOR, "Unable to replicate the partition 4 time(s): "),
