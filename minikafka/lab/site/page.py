@@ -33,7 +33,7 @@ _EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
 """The code of a cell of which only the output is meant to be read."""
 _WAIT_FOR_THE_KERNEL = re.compile(
-    r"(This notebook has a kernel of its own,|It takes a few seconds, because it|这个 notebook 有自己的内核，)"
+    r"(This notebook has its own kernel,|It takes a few seconds, because it|这个 notebook 有自己的内核，)"
     r".*?[.。](?=\s|$)\s?",
     re.DOTALL,
 )

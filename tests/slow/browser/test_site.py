@@ -264,7 +264,7 @@ def test_links_lead_to_pages_of_any_folder_and_of_others_the_words_are_left(tmp_
 def test_nobody_waits_for_spark_without_a_kernel(path):
     notebook = nbformat.read(path, as_version=4)
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    waits = re.compile("a kernel of its own|wakes Spark|自己的内核|唤醒 Spark")
+    waits = re.compile("its own kernel|starts Spark|自己的内核|唤醒 Spark")
     page = page_of(path.stem, notebook)
     assert waits.search(text) and not waits.search(page.body)
     assert "___" in page.body
