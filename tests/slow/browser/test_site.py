@@ -295,8 +295,8 @@ def test_a_page_holds_what_the_run_recorded(site):
 def test_only_a_site_is_replaced(tmp_path):
     page = page_of_markdown("lone", "# Lone\n\nwords")
     folder = tmp_path / "a" / "site"
-    write_site(folder, [page], ["alone"])
-    (folder / "old.html").write_text("an earlier page")
+    write_site(folder, [page, page_of_markdown("old", "# Old\n\nwords")], ["alone", "old"])
+    assert (folder / "old.html").exists()
     write_site(folder, [page], ["alone"])
     assert not (folder / "old.html").exists() and (folder / MARK).exists()
     assert [path.name for path in folder.parent.iterdir()] == ["site"]
