@@ -20,7 +20,7 @@ GOLDEN = ROOT / "tests/golden/kafka-4.3.0"
 LAST_LOG = f"{68:020d}.log"
 NAMED = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 OF_JAVA = {"--add-opens", "--enable-native-access", "--sun-misc-unsafe-memory-access"}
-OF_STYLE_SHEETS = {"--line", "--quiet"}
+OF_STYLE_SHEETS = {"--line", "--picture", "--quiet"}
 
 
 def options_of(command: click.Command) -> set[str]:
