@@ -170,9 +170,9 @@ def test_a_partition_beyond_int_is_refused_where_spark_would_wrap_it(registered,
 
 def test_what_the_disk_refuses_is_told_in_one_line(registered, tmp_path):
     frame = registered.sql("SELECT 'v' value")
-    write_log_dir(frame, str(tmp_path), topic="t")
+    write_log_dir(frame, str(tmp_path / "written"), topic="t")
     with pytest.raises(TopicExistsException, match="t-0 has records; mode='overwrite' would replace the topic$"):
-        write_log_dir(frame, str(tmp_path), topic="t")
+        write_log_dir(frame, str(tmp_path / "written"), topic="t")
     (tmp_path / "file").write_text("")
     with pytest.raises(KafkaStorageException, match=r"cannot be written: \[Errno 20\] Not a directory: '[^\n]*'$"):
         write_log_dir(frame, str(tmp_path / "file" / "data"), topic="t")
