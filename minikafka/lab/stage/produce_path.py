@@ -16,13 +16,12 @@ _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}
 
 @dataclass
 class Posted:
-    """A produce request: its `number`, from 1 on, its `acks` (−1: all), when it came and when its patience ends (ms
-    since the beginning), and its answer, which may come later.
+    """A produce request: its `number`, from 1 on, its `acks` (−1: all), when its time is over (`timeout.ms` after it
+    came, in ms since the beginning), and its answer, which may come later.
     """
 
     number: int
     acks: int
-    came_ms: int
     deadline_ms: int
     request: Any
     answered_ms: int | None = None
@@ -194,7 +193,7 @@ class ProducePath:
 
         known = self._waiting_operations()
         request = self.cluster.send(0, ApiKeys.PRODUCE, PRODUCE_VERSION, body)
-        posted = Posted(len(self.posted) + 1, acks, self.now_ms, self.now_ms + timeout_ms, request)
+        posted = Posted(len(self.posted) + 1, acks, self.now_ms + timeout_ms, request)
         for operation in self._waiting_operations():
             if operation not in known:
                 posted.required = {

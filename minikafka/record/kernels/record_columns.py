@@ -96,7 +96,7 @@ class _ColumnOf:
 
 
 class RecordColumns:
-    """The records of one batch, or of a run of batches (`column_scan`), as columns with one integer for each record.
+    """The records of one batch, or of a run of batches (`BatchRun`), as columns with one integer for each record.
 
     - `offsets`, `timestamps`: absolute offsets; ms since 1970, -1 for none.
     - `key_start`, `key_end`, `value_start`, `value_end`: positions in `data`, ends exclusive; a null key or value
@@ -203,13 +203,11 @@ class RecordColumns:
             raise self.error
 
 
-def decode_run(
-    data: BytesLike, start: int, enough: int, apart: int = kernel.CODEC_OR_CONTROL
-) -> tuple[RecordColumns, int]:
+def decode_run(data: BytesLike, start: int, enough: int, apart: int) -> tuple[RecordColumns, int]:
     """Decode the run of batches that begins at byte `start` of `data`.
 
-    The run ends before a batch that is damaged or has one of the attribute bits `apart` (by default it ends before a
-    compressed one and a control batch), or when it has `enough` records. Returns the columns and where the run ended.
+    The run ends before a batch that is damaged or has one of the attribute bits `apart`, or when it has `enough`
+    records. Returns the columns and where the run ended.
     """
     compiled = _compiled
     if compiled is None:
