@@ -102,11 +102,11 @@ def test_a_log_of_which_a_cleaning_fails_is_left_alone(house):
     house.cleaner.startup()
     house.background.run_due_tasks()
     house.time.sleep(15_000)
-    assert house.manager.uncleanable_partitions(house.log_dir) == {house.a}
+    assert house.manager.uncleanable_partitions(str(house.log_dir)) == {house.a}
     assert house.text() == "0\n2\na 0 0\nb 0 16\n"
     del house.logs[house.a]
     house.time.sleep(15_000)
-    assert house.manager.uncleanable_partitions(house.log_dir) == set()
+    assert house.manager.uncleanable_partitions(str(house.log_dir)) == set()
 
 
 def test_a_failing_disk_takes_the_directory_offline(house, monkeypatch):
@@ -132,7 +132,7 @@ def test_only_unknown_failures_make_a_partition_uncleanable(house, monkeypatch, 
     monkeypatch.setattr(Cleaner, "clean", fail)
     thread = one_turn(house)
     is_damage = isinstance(error, CorruptRecordException)
-    assert house.manager.uncleanable_partitions(house.log_dir) == ({house.a} if is_damage else set())
+    assert house.manager.uncleanable_partitions(str(house.log_dir)) == ({house.a} if is_damage else set())
     assert thread.last_stats.bytes_read == 0
 
 

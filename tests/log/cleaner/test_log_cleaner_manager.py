@@ -162,10 +162,10 @@ def test_checkpoints_are_added_removed_and_forgotten(house):
 def test_a_log_that_moves_takes_its_line_and_its_mark_along(house):
     manager, (one, two) = house.manager, house.dirs
     manager.update_checkpoints(one, (A, 8), None)
-    manager.mark_partition_uncleanable(one, A)
+    manager.mark_partition_uncleanable(str(one), A)
     manager.alter_checkpoint_dir(A, one, two)
     assert (house.text(0), house.text(1)) == ("0\n0\n", "0\n1\na 0 8\n")
-    assert manager.uncleanable_partitions(one) == set() and manager.uncleanable_partitions(two) == {A}
+    assert manager.uncleanable_partitions(str(one)) == set() and manager.uncleanable_partitions(str(two)) == {A}
     manager.alter_checkpoint_dir(B, one, two)
     assert house.text(1) == "0\n1\na 0 8\n"
 
@@ -207,7 +207,7 @@ def test_what_is_not_dirty_enough_or_not_ours_is_left(house):
     house.manager.update_checkpoints(house.dirs[0], (A, 4), None)
     assert house.grab() is None  # half of it is dirty, which is not more than 0.5
     house.configure(A, min__cleanable__dirty__ratio=0.49)
-    house.manager.mark_partition_uncleanable(house.dirs[0], A)
+    house.manager.mark_partition_uncleanable(str(house.dirs[0]), A)
     assert house.grab() is None
     house.manager.maintain_uncleanable_partitions()
     assert house.grab() is None
