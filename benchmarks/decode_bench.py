@@ -10,7 +10,6 @@ import time
 from log_bench import SHAPES, one_batch
 
 from minikafka.record.format.record_batch import RecordBatch
-from minikafka.record.kernels.kernel import CODEC_OR_CONTROL
 from minikafka.record.kernels.record_columns import decode_run, use_compiled_kernel
 
 ROUNDS = 5
@@ -21,7 +20,7 @@ def minikafka_decode(data: bytes) -> int:
     """Batches that are not compressed a run at a time, each compressed one on its own."""
     view, position, found = memoryview(data), 0, 0
     while position < len(view):
-        columns, end = decode_run(view, position, RECORDS_A_RUN, CODEC_OR_CONTROL)
+        columns, end = decode_run(view, position, RECORDS_A_RUN)
         if end == position:
             batch = RecordBatch(view[position:])
             columns, end = batch.columns(), position + batch.size_in_bytes

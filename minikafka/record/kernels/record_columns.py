@@ -203,11 +203,13 @@ class RecordColumns:
             raise self.error
 
 
-def decode_run(data: BytesLike, start: int, enough: int, apart: int) -> tuple[RecordColumns, int]:
+def decode_run(
+    data: BytesLike, start: int, enough: int, apart: int = kernel.CODEC_OR_CONTROL
+) -> tuple[RecordColumns, int]:
     """Decode the run of batches that begins at byte `start` of `data`.
 
-    The run ends before a batch that is damaged or has one of the attribute bits `apart`, or when it has `enough`
-    records. Returns the columns and where the run ended.
+    The run ends before a batch that is damaged or has one of the attribute bits `apart` (by default it ends before a
+    compressed one and a control batch), or when it has `enough` records. Returns the columns and where the run ended.
     """
     compiled = _compiled
     if compiled is None:
