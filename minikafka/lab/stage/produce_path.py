@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minikafka.common.error_codes import Errors
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 ALL = -1
 _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}
@@ -163,8 +167,6 @@ class ProducePath:
 
     def partition(self, name: str = "orders-0", broker: int = 0) -> Any:
         """A broker's `Partition`."""
-        from minikafka.common.topic_partition import TopicPartition
-
         topic, _, index = name.rpartition("-")
         manager = self.cluster.brokers[broker].replica_manager
         return manager.get_partition_or_exception(TopicPartition(topic, int(index)))
@@ -207,10 +209,6 @@ class ProducePath:
         return self.cluster.brokers[0].replica_manager.delayed_produce_purgatory.delayed
 
     def _records(self, records: Any) -> Any:
-        from minikafka.record.codecs.compression import Compression
-        from minikafka.record.format.memory_records import MemoryRecords
-        from minikafka.record.format.record import SimpleRecord
-
         if isinstance(records, bytes | bytearray):
             return bytes(records)
         now = self.cluster.time.milliseconds()

@@ -3,6 +3,7 @@
 Partitions are named as their directories are (`orders-0`). All records count as replicated at once.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,13 @@ from typing import Any
 from unittest import mock
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.log.log_segment import LogSegment
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 SECOND = 1_000
 RECOVERY_POINTS, LOG_STARTS = RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE
@@ -159,10 +166,6 @@ class StorageLayer:
 
         Raises what the log raises.
         """
-        from minikafka.record.codecs.compression import Compression
-        from minikafka.record.format.memory_records import MemoryRecords
-        from minikafka.record.format.record import SimpleRecord
-
         log, now = self.log(name), self._one.time.milliseconds()
         records = [SimpleRecord(now, value.encode(), value.encode()) for value in values]
         log.append_as_leader(MemoryRecords.with_records(Compression.NONE, *records), 0)
@@ -181,8 +184,6 @@ class StorageLayer:
 
     def delete_records(self, name: str, offset: int) -> None:
         """Let the log begin at `offset`, as DeleteRecords does."""
-        from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-
         reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
         self.log(name).maybe_increment_log_start_offset(offset, reason)
 
@@ -212,8 +213,6 @@ class StorageLayer:
 
     def checkpoint(self, name: str = RECOVERY_POINTS, disk: int = 0) -> dict[str, int]:
         """What a checkpoint file says, partition by partition, sorted."""
-        from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-
         entries = OffsetCheckpointFile(self.log_dirs[disk] / name).read()
         return dict(sorted((str(partition), offset) for partition, offset in entries.items()))
 
@@ -259,8 +258,6 @@ def break_disk(log_dir: Path) -> None:
 @contextmanager
 def _recovered() -> Iterator[set[str]]:
     """Note the segments that are recovered inside."""
-    from minikafka.log.log_segment import LogSegment
-
     recover, found = LogSegment.recover, set()
 
     def noted(segment: Any, *arguments: Any, **more: Any) -> Any:
@@ -278,6 +275,4 @@ def _partition(name: str) -> Any:
 
 
 def _neutral(path: Path) -> str:
-    import re
-
     return re.sub(r"\b[0-9a-f]{32}\b", "ID", path.name) + ("/" if path.is_dir() else "")
