@@ -8,7 +8,7 @@ from pathlib import Path
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, read_bounded
-from minikafka.tools.verify.findings import VerifiedBatch, OpenFinding
+from minikafka.tools.verify.findings import OpenFinding, VerifiedBatch
 
 
 class EpochComparison:

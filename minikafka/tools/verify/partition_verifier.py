@@ -33,7 +33,7 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
-from minikafka.tools.verify.findings import VerifiedBatch, OpenFinding, Fate, Finding, NextStart, Note
+from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion

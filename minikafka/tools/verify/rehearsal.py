@@ -25,7 +25,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.tools.failure import TOLD
 from minikafka.tools.read_bounded import of_the_machine
 from minikafka.tools.scratch_directory import scratch_directory
-from minikafka.tools.verify.findings import OpenFinding, Fate, Finding, NextStart
+from minikafka.tools.verify.findings import Fate, Finding, NextStart, OpenFinding
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}

@@ -22,7 +22,7 @@ from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.record_batch import CURRENT_MAGIC_VALUE, MAGIC_VALUE_V2
 from minikafka.tools.failure import naming
 from minikafka.tools.read_bounded import of_the_machine, read_bounded
-from minikafka.tools.verify.findings import VerifiedBatch, OpenFinding, NextStart
+from minikafka.tools.verify.findings import NextStart, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.index_walk import OffsetIndexWalk, TimeIndexWalk
 
 _SMALLEST_SEGMENT_BYTES = 1 << 20

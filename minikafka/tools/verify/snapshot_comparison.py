@@ -8,7 +8,7 @@ from minikafka.common.errors import CorruptSnapshotException
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.tools.failure import naming
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.verify.findings import VerifiedBatch, OpenFinding
+from minikafka.tools.verify.findings import OpenFinding, VerifiedBatch
 
 
 class SnapshotComparison:
