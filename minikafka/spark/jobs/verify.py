@@ -90,8 +90,8 @@ class _Note(NamedTuple):
     """What a task notes of a piece: a finding, batches met, or how far a segment's sound part goes.
 
     `number`, `directory`, `partition`, `segment`: the piece. `place`: notes of a piece are in this order. Then the
-    fields of `OpenFinding`, of `VerifiedBatch` and, last of a segment, of `ScannedSegment`. There are no notes of a segment
-    that could not be read; that of a piece without a segment is empty.
+    fields of `OpenFinding`, of `VerifiedBatch` and, last of a segment, of `ScannedSegment`. There are no notes of a
+    segment that could not be read; that of a piece without a segment is empty.
     """
 
     number: int
