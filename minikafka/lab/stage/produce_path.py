@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from minikafka.broker.cluster import PRODUCE_VERSION, Cluster
 from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import request_bytes, request_class
+from minikafka.network.request import Request
+from minikafka.network.request_channel import Ticket
 from minikafka.record.codecs.compression import Compression
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -81,8 +86,6 @@ class ProducePath:
     """
 
     def __init__(self, brokers: int = 2, *, min_isr: int = 1, narrow: bool = False):
-        from minikafka.broker.cluster import Cluster
-
         settings = {**_SETTINGS, **({"replica.fetch.response.max.bytes": "1"} if narrow else {})}
         self.cluster = Cluster(scratch("cluster"), settings=settings, start_ms=NOON)
         self.posted: list[Posted] = []
@@ -106,9 +109,6 @@ class ProducePath:
 
     def request(self, *parts: tuple[str, Any], acks: int | str = "all", timeout_ms: int = 30_000) -> Any:
         """The body of the request that `produce` sends."""
-        from minikafka.network.api_keys import ApiKeys
-        from minikafka.network.messages import request_class
-
         produce = request_class(ApiKeys.PRODUCE)
         topics: dict[str, list[Any]] = {}
         for name, records in parts:
@@ -120,12 +120,6 @@ class ProducePath:
 
     def arrived(self, *parts: tuple[str, Any], acks: int | str = "all") -> Any:
         """A request that has been read from its bytes and that nobody has handled: for `KafkaApis.handle`."""
-        from minikafka.broker.cluster import PRODUCE_VERSION
-        from minikafka.network.api_keys import ApiKeys
-        from minikafka.network.messages import request_bytes
-        from minikafka.network.request import Request
-        from minikafka.network.request_channel import Ticket
-
         body = self.request(*parts, acks=acks)
         data = request_bytes(ApiKeys.PRODUCE, PRODUCE_VERSION, body, correlation_id=0, client_id="shop")
         return Request.parse(bytearray(data), Ticket().answer, arrived_ms=self.cluster.time.milliseconds())
@@ -190,9 +184,6 @@ class ProducePath:
         return sorted(self.cluster.registration(topic, int(index)).isr)
 
     def _sent(self, body: Any, acks: int, timeout_ms: int) -> Posted:
-        from minikafka.broker.cluster import PRODUCE_VERSION
-        from minikafka.network.api_keys import ApiKeys
-
         known = self._waiting_operations()
         request = self.cluster.send(0, ApiKeys.PRODUCE, PRODUCE_VERSION, body)
         posted = Posted(len(self.posted) + 1, acks, self.now_ms + timeout_ms, request)
