@@ -144,10 +144,12 @@ def abort(mark: WriteMark) -> None:
 
 @contextmanager
 def storage_errors(place: Path, consequence: str = "") -> Iterator[None]:
-    """Errors of the operating system, also below Kafka's own, become one line that names place and reason."""
+    """Errors of the operating system become one line that names place and reason, also where one is the cause of
+    another exception: an index is refused after a full disk had no room for an entry of it.
+    """
     try:
         yield
-    except (OSError, KafkaStorageException) as error:
+    except Exception as error:
         reason: BaseException | None = error
         while reason is not None and not (isinstance(reason, OSError) and reason.errno is not None):
             reason = reason.__cause__

@@ -463,6 +463,32 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     assert names(tmp_path) == [".lock"]
 
 
+def test_a_disk_that_is_full_for_an_index_is_told_in_one_line(tmp_path, monkeypatch):
+    """At whichever entry: the last one of the time index is written when the log is closed."""
+    allocate, many = file_ops.allocate, [row(b"v" * 700) for _ in range(60)]
+    for rows, failures in (([row()], 1), (many, 2)):
+        for before in range(failures + 1):
+            writer, left = begin(tmp_path), [before]
+
+            def full(mapping, position, size, path, left=left):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+                allocate(mapping, position, size, path)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(file_ops, "allocate", full)
+                if before == failures:
+                    task(writer, rows)
+                else:
+                    with pytest.raises(
+                        KafkaStorageException, match=r"cannot be written: \[Errno 28\] No space[^\n]*index'$"
+                    ):
+                        task(writer, rows)
+            writer.abort([None])
+            assert names(tmp_path) == [".lock"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_disk_that_fails_after_any_step_while_the_driver_lives(tmp_path, monkeypatch, replaces):
