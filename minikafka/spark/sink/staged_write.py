@@ -42,10 +42,10 @@ from minikafka.common.errors import (
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.spark.shared_directory import delete_staged, locked
 from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (

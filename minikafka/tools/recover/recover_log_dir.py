@@ -34,12 +34,12 @@ from minikafka.common.time import ManualTime
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
