@@ -176,8 +176,8 @@ class Log:
         created with are refused, before anything is opened, by InvalidConfigurationException or ConfigException. The
         other arguments, and what else is raised, are those of `create`.
 
-        Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's batches.
-        The file `.lock`, which a broker leaves only when it is killed, is held while the log is open.
+        Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's
+        batches. The file `.lock`, which a broker leaves only when it is killed, is held while the log is open.
         """
         LogConfig.validate(settings or {})
         log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True)
