@@ -63,7 +63,7 @@ from minikafka.spark.sink.write_mark import (
     read_mark,
     staged_directories,
 )
-from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
+from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
@@ -71,10 +71,11 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
 
     Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
     another write of the topic uses the directory, or for one of another node; IllegalArgumentException for one that
-    lies in another log directory. Then nothing has changed, but for what dead writes left, and `.lock`.
+    lies in another log directory, or holds one. Then nothing has changed, but for what dead writes left, and `.lock`.
     """
     log_dir = options.log_dir
     require_outside_log_dirs(log_dir.parent)
+    require_no_log_dirs_in(log_dir)
     with storage_errors(log_dir):
         made_log_dir = not log_dir.exists()
         log_dir.mkdir(parents=True, exist_ok=True)

@@ -790,6 +790,18 @@ def test_a_log_directory_in_another_one_is_refused(tmp_path, below):
     assert files(tmp_path) == before and not (tmp_path / "other").exists()
 
 
+@pytest.mark.parametrize("name", ["broker-1", "data", "t-0"])
+def test_a_log_directory_around_others_is_refused(tmp_path, name):
+    """The broker on `name` would start as before; the next write into it would be refused, and each of this folder."""
+    write(tmp_path / name, [row()])
+    before = files(tmp_path)
+    for overwrite in (False, True):
+        with pytest.raises(IllegalArgumentException, match=f"{tmp_path} holds the log directory {tmp_path / name},"):
+            write(tmp_path, [row()], overwrite=overwrite)
+    assert files(tmp_path) == before
+    write(tmp_path / "beside", [row()])
+
+
 def test_other_columns_are_refused(tmp_path):
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
