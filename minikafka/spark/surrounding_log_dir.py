@@ -43,8 +43,8 @@ def require_no_log_dirs_in(path: str | os.PathLike[str]) -> None:
     for name in sorted(_names_in(Path(path))):
         if not name.endswith(DELETE_DIR_SUFFIX) and _is_log_dir(Path(path, name)):
             raise IllegalArgumentException(
-                f"{path} holds the log directory {Path(path, name)}, around which nothing else may be made: name another"
-                " directory"
+                f"{path} holds the log directory {Path(path, name)}, around which nothing else may be made: name"
+                " another directory"
             )
 
 

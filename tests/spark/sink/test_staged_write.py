@@ -466,7 +466,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
 def test_a_disk_that_is_full_for_an_index_is_told_in_one_line(tmp_path, monkeypatch):
     """At whichever entry: the last one of the time index is written when the log is closed."""
     allocate, many = file_ops.allocate, [row(b"v" * 700) for _ in range(60)]
-    for rows, failures in (([row()], 1), (many, 2)):
+    for some, failures in (([row()], 1), (many, 2)):
         for before in range(failures + 1):
             writer, left = begin(tmp_path), [before]
 
@@ -479,12 +479,12 @@ def test_a_disk_that_is_full_for_an_index_is_told_in_one_line(tmp_path, monkeypa
             with monkeypatch.context() as patched:
                 patched.setattr(file_ops, "allocate", full)
                 if before == failures:
-                    task(writer, rows)
+                    task(writer, some)
                 else:
                     with pytest.raises(
                         KafkaStorageException, match=r"cannot be written: \[Errno 28\] No space[^\n]*index'$"
                     ):
-                        task(writer, rows)
+                        task(writer, some)
             writer.abort([None])
             assert names(tmp_path) == [".lock"]
 
