@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -25,10 +26,11 @@ COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serv
 
 
 @contextmanager
-def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0):
-    """`minikafka serve` in a process of its own; gives its address and the process."""
+def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0, limit=None):
+    """`minikafka serve` in a process of its own, with a limit of the shell's; gives its address and the process."""
     data = [part for log_dir in log_dirs for part in ("--data", str(log_dir))]
-    process = subprocess.Popen([*COMMAND, *data], stdout=subprocess.PIPE, text=True)
+    command = [*COMMAND, *data] if limit is None else ["bash", "-c", f'ulimit {limit}; exec "$@"', "", *COMMAND, *data]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
         yield re.fullmatch(r"minikafka serves PLAINTEXT://(127\.0\.0\.1:\d+)\n", line)[1], process
@@ -119,6 +121,50 @@ def test_what_was_acknowledged_is_there_after_a_kill_in_the_midst(tmp_path):
             low, high = consumer.get_watermark_offsets(TopicPartition("shop", 0), PATIENCE_S)
             consumer.close()
         assert low == 0 and high > max(acknowledged) > 0
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_the_machine_has_no_descriptors(tmp_path):
+    with serving(tmp_path / "data") as (address, _):
+        make_topic(address)
+    acknowledged = {}
+
+    def note(error, sent):
+        if error is None:
+            acknowledged[sent.partition(), sent.offset()] = sent.value()
+
+    with (
+        serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9, limit="-n 48") as (address, _),
+        ExitStack() as open_,
+    ):
+        host, port = address.split(":")
+        producer = Producer({"bootstrap.servers": address, "linger.ms": 0, "message.timeout.ms": 2000})
+        deadline, number = time.monotonic() + 4, 0
+        while time.monotonic() < deadline:
+            number += 1
+            with suppress(BufferError):  # its queue is full
+                producer.produce("shop", b"%d " % number + os.urandom(700), partition=number % 2, on_delivery=note)
+            producer.poll(0.001)
+            if number % 20 == 0 and number < 2000:
+                with suppress(OSError):
+                    open_.enter_context(socket.create_connection((host, int(port)), timeout=1))
+    producer.flush(5)
+    del producer
+    with serving(tmp_path / "data") as (address, _):
+        found = set(consumed(address, len(acknowledged)))
+    assert acknowledged and set(acknowledged.values()) <= found
+
+
+def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
+    """Files may not grow: that is refused as a full disk refuses it."""
+    with serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9) as (address, _):
+        make_topic(address)
+        produce(address, [b"a", b"b"])
+    command = [*COMMAND, "--data", str(tmp_path / "data")]
+    refused = subprocess.run(["bash", "-c", 'ulimit -f 200; exec "$@"', "", *command], capture_output=True, text=True)
+    assert refused.returncode == 2 and "File too large" in refused.stderr
+    with serving(tmp_path / "data") as (address, _):
+        assert consumed(address, 2) == [b"a", b"b"]
 
 
 def test_requests_are_told(tmp_path):
