@@ -228,7 +228,7 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# After success, the producer gets nothing. After any failure the broker closes the connection, and only its own log says what failed; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
+# After success, the producer gets nothing. After any failure the broker closes the connection, and only its log says why; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
 #
 # ### One response, many answers
 #
