@@ -53,8 +53,9 @@ test: ready-dev
 	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	@echo "Kafka itself answers part $(PART) of 20 (today's), its recorded answers the others; PART=all asks it everything"
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) tests
+	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
+	@echo "tests whose cases are many of one kind run a quarter of them. PART=all asks and runs everything"
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
