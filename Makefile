@@ -66,7 +66,7 @@ lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` the lessons run in a browser and are compared there.
+# In `make test` the lessons are compared too, a quarter of them in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks

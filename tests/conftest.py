@@ -78,11 +78,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(config, items):
     quick, part = config.getoption("--quick"), config.getoption("--part")
-    left_out = {
-        item
-        for item in items
-        if (quick and _is_left_out(item)) or (part != "all" and not _is_in_quarter(item, int(part) % _QUARTERS))
-    }
+    left_out = {item for item in items if (quick and _is_left_out(item)) or not _is_in_part(item, part)}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 
@@ -93,15 +89,17 @@ def _is_left_out(item) -> bool:
     return bool(names & {"kafka", "spark", "browser", "chromium", "bare", "slow"})
 
 
-def _is_in_quarter(item, quarter: int) -> bool:
-    """Whether a run of that quarter runs the test: all but those cases of tests `in_parts` that fall to other quarters.
+def _is_in_part(item, part: str) -> bool:
+    """Whether a run of that part runs the test: of tests `in_parts` the cases of its quarter ("all": every case), of
+    tests `in_other_parts`, which are a cheaper way to the same, those that are not.
 
     Which quarter a case falls to depends on its name alone: four runs have run all, and what several tests ask of one
     case, such as an exercise, falls to the same run.
     """
-    if item.get_closest_marker("in_parts") is None:
+    ours, others = (item.get_closest_marker(name) is not None for name in ("in_parts", "in_other_parts"))
+    if not ours and not others:
         return True
-    return zlib.crc32(item.callspec.id.encode()) % _QUARTERS == quarter
+    return ours is (part == "all" or zlib.crc32(item.callspec.id.encode()) % _QUARTERS == int(part) % _QUARTERS)
 
 
 @pytest.hookimpl(wrapper=True)

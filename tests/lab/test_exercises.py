@@ -93,7 +93,7 @@ def test_the_solution_passes_for_minikafka(exercise, tmp_path):
 @in_parts
 @pytest.mark.parametrize("notebook", SOLUTIONS, ids=[path.stem for path in SOLUTIONS])
 def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeypatch):
-    """Their cells run here, where the judges have answered already; the lessons' own run in the browser's tests."""
+    """Their cells run here, where the judges have answered already."""
     monkeypatch.chdir(notebook.parent)
     names: dict[str, Any] = {"__name__": "__main__"}
     cells = code_cells(notebook)
