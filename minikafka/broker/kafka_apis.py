@@ -8,6 +8,7 @@ from typing import TypeAlias
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, Authorizer, ResourceType
 from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
+from minikafka.broker.config_helper import ConfigHelper
 from minikafka.broker.controller_apis import ControllerApis, TopicController
 from minikafka.broker.current_leaders import CurrentLeaders
 from minikafka.broker.fetch_handler import FetchHandler
@@ -44,6 +45,7 @@ from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from minikafka.server.replica_manager import ReplicaManager
@@ -79,6 +81,7 @@ class KafkaApis:
         replica_manager: ReplicaManager,
         metadata_cache: MetadataCache,
         config: BrokerConfig,
+        dynamic_config: DynamicBrokerConfig,
         controller: TopicController,
         producer_id_manager: ProducerIdManager,
         *,
@@ -103,6 +106,7 @@ class KafkaApis:
             config,
             cluster_id,
         )
+        configs = ConfigHelper(metadata_cache, dynamic_config, self._auth_helper, request_channel)
         self._controller_apis = ControllerApis(controller, self._auth_helper, config)
         self._handlers: dict[ApiKeys, _Handler] = {
             ApiKeys.PRODUCE: produce.handle_produce_request,
@@ -115,6 +119,7 @@ class KafkaApis:
             ApiKeys.DELETE_RECORDS: self.handle_delete_records_request,
             ApiKeys.INIT_PRODUCER_ID: self.handle_init_producer_id_request,
             ApiKeys.OFFSET_FOR_LEADER_EPOCH: self.handle_offset_for_leader_epoch_request,
+            ApiKeys.DESCRIBE_CONFIGS: configs.handle_describe_configs_request,
         }
 
     @property

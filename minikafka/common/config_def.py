@@ -7,7 +7,16 @@ from enum import Enum
 from typing import NamedTuple
 
 from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_double, parse_int, parse_long
+from minikafka.common.java_numbers import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    LONG_MIN,
+    parse_double,
+    parse_int,
+    parse_long,
+    parse_short,
+)
 
 _COMMA_WITH_WHITESPACE = re.compile(r"\s*,\s*", re.ASCII)
 _BLANKS = "".join(map(chr, range(33)))
@@ -21,9 +30,12 @@ class Type(Enum):
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
+    SHORT = "SHORT"
     LONG = "LONG"
     DOUBLE = "DOUBLE"
     LIST = "LIST"
+    CLASS = "CLASS"
+    PASSWORD = "PASSWORD"
 
 
 class ConfigKey(NamedTuple):
@@ -80,6 +92,13 @@ def parse_type(name: str, value: object, config_type: Type) -> object:
         raise invalid_value(name, value, f"Not a number of type {config_type.name}") from None
 
 
+def convert_to_string(value: object) -> str | None:
+    """A parsed value as text that is parsed to it again; None for no value. Kafka: `ConfigDef.convertToString`."""
+    if value is None:
+        return None
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else _to_string(value)
+
+
 def _parse_text(name: str, text: str, config_type: Type) -> object:
     trimmed = text.strip(_BLANKS)
     match config_type:
@@ -89,6 +108,8 @@ def _parse_text(name: str, text: str, config_type: Type) -> object:
             return trimmed.lower() == "true"
         case Type.INT:
             return parse_int(trimmed)
+        case Type.SHORT:
+            return parse_short(trimmed)
         case Type.LONG:
             return parse_long(trimmed)
         case Type.DOUBLE:

@@ -17,12 +17,14 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.java_numbers import SHORT_MAX
-from minikafka.log.log_config import CONFIG, LogConfig
+from minikafka.common.kafka_settings import kafka_settings
+from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.messages.cluster_metadata import ClearElrRecord, ConfigRecord, MetadataRecord
 from minikafka.metadata.metadata_log import MetadataLog
 
 MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
+_OWNERS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
 DEFAULT_NODE = ConfigResource(ConfigResourceType.BROKER, "")  # the settings of all brokers
 
 
@@ -43,6 +45,9 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 class ConfigEntry(NamedTuple):
@@ -82,7 +87,7 @@ class ConfigurationControlManager:
             if operation in {AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT} and not _is_splittable(resource, name):
                 reason = f"Can't {operation.name} to key {name} because its type is not LIST."
                 return ApiError(Errors.INVALID_CONFIG, reason), []
-            value = _new_value(name, current.get(name), operation, operand)
+            value = _new_value(resource.type, name, current.get(name), operation, operand)
             # A broker reads its settings again when there is a record, even if nothing is new.
             if value == current.get(name) and resource.type is not ConfigResourceType.BROKER:
                 continue
@@ -127,8 +132,7 @@ class ConfigurationControlManager:
             elif name in of_controller:
                 entry = ConfigEntry(name, str(of_controller[name]), ConfigSource.STATIC_BROKER_CONFIG)
             else:
-                default = _to_text(CONFIG.config_keys[name].default)
-                entry = ConfigEntry(name, default, ConfigSource.DEFAULT_CONFIG)
+                entry = ConfigEntry(name, _default(ConfigResourceType.TOPIC, name), ConfigSource.DEFAULT_CONFIG)
             entries.append(entry)
         return entries
 
@@ -217,16 +221,23 @@ class ConfigurationControlManager:
 
 def _is_splittable(resource: ConfigResource, name: str) -> bool:
     """Kafka: `KafkaConfigSchema.isSplittable`."""
-    key = CONFIG.config_keys.get(name) if resource.type is ConfigResourceType.TOPIC else None
-    return key is not None and key.type is Type.LIST
+    setting = kafka_settings(_OWNERS[resource.type]).get(name) if resource.type in _OWNERS else None
+    return setting is not None and setting.type is Type.LIST
 
 
-def _new_value(name: str, value: str | None, operation: AlterConfigOp, operand: str) -> str | None:
+def _default(resource_type: ConfigResourceType, name: str) -> str:
+    """Kafka's default; "" where it has none. Kafka: `KafkaConfigSchema.getDefault`."""
+    return kafka_settings(_OWNERS[resource_type])[name].default or ""
+
+
+def _new_value(
+    resource_type: ConfigResourceType, name: str, value: str | None, operation: AlterConfigOp, operand: str
+) -> str | None:
     if operation is AlterConfigOp.SET:
         return operand
     if operation is AlterConfigOp.DELETE:
         return None
-    value = _to_text(CONFIG.config_keys[name].default) if value is None else value
+    value = _default(resource_type, name) if value is None else value
     parts = [part for part in value.split(",") if part]
     for part in operand.split(","):
         if operation is AlterConfigOp.APPEND and part not in parts:
@@ -234,13 +245,6 @@ def _new_value(name: str, value: str | None, operation: AlterConfigOp, operand: 
         elif operation is AlterConfigOp.SUBTRACT and part in parts:
             parts.remove(part)
     return ",".join(parts)
-
-
-def _to_text(value: object) -> str:
-    """Kafka: `ConfigDef.convertToString`."""
-    if isinstance(value, list):
-        return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _broker_id(name: str) -> int:

@@ -188,7 +188,11 @@ def test_settings_that_are_refused(tmp_path, options, told):
 
 @pytest.mark.slow
 def test_the_settings_are_those_that_kafka_knows(kafka):
-    from minikafka.server.known_settings import SERVED, kafkas_settings
-    from tests.tools.make_kafka_settings import names
+    from minikafka.common.kafka_settings import FILE, kafka_settings
+    from minikafka.log.log_config import LogConfig
+    from minikafka.server.known_settings import SERVED
+    from tests.tools.make_kafka_settings import as_text, settings
 
-    assert sorted(kafkas_settings()) == names(kafka) and kafkas_settings() >= SERVED
+    assert FILE.read_text(encoding="utf-8") == as_text(settings(kafka))
+    assert kafka_settings("broker").keys() >= SERVED
+    assert sorted(kafka_settings("topic")) == LogConfig.config_names()

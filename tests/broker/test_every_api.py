@@ -22,6 +22,7 @@ SERVED = {
     ApiKeys.DELETE_RECORDS,
     ApiKeys.INIT_PRODUCER_ID,
     ApiKeys.OFFSET_FOR_LEADER_EPOCH,
+    ApiKeys.DESCRIBE_CONFIGS,
 }
 
 
