@@ -13,7 +13,7 @@ from minikafka.common.config_def import Type, convert_to_string
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, NumberFormatException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java_hash_map import in_javas_order
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.kafka_settings import KafkaSetting, kafka_definition, kafka_settings
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown
@@ -285,18 +285,11 @@ def _all_entries(
 
     Kafka: `ConfigHelperUtils.createResponseConfig`, `AbstractConfig.nonInternalValues`.
     """
-    documented = _in_javas_order(
-        name for name in _in_javas_order(settings) if not settings[name].internal and name in values
+    documented = in_javas_order(
+        name for name in in_javas_order(settings) if not settings[name].internal and name in values
     )
-    others = [name for name in _in_javas_order(originals) if originals[name] is not None and name not in documented]
+    others = [name for name in in_javas_order(originals) if originals[name] is not None and name not in documented]
     return [*((name, originals[name]) for name in others), *((name, values[name]) for name in documented)]
-
-
-def _in_javas_order(names: Iterable[str]) -> JavaHashMap[str, None]:
-    in_order: JavaHashMap[str, None] = JavaHashMap()
-    for name in names:
-        in_order[name] = None
-    return in_order
 
 
 def _result(

@@ -73,6 +73,16 @@ class ConfigurationControlManager:
         self._log = log
         self._static_config = static_config
 
+    def incremental_alter_configs(
+        self, changes: Mapping[ConfigResource, ConfigChanges]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        """What comes of the changes of each resource, and the records of those that are possible.
+
+        Kafka: `ConfigurationControlManager.incrementalAlterConfigs`.
+        """
+        decided = {resource: self._incremental_alter(resource, asked) for resource, asked in changes.items()}
+        return self._results_and_records(decided)
+
     def incremental_alter_config(
         self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
     ) -> tuple[ApiError, list[MetadataRecord]]:
@@ -80,26 +90,62 @@ class ConfigurationControlManager:
 
         Kafka: `ConfigurationControlManager.incrementalAlterConfig`.
         """
+        error, records = self._incremental_alter(resource, changes, newly_created_resource)
+        return error, records + self._clear_elr_records(records)
+
+    def legacy_alter_configs(
+        self, new_configs: Mapping[ConfigResource, Mapping[str, str]]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        """What comes of replacing all settings of each resource, and the records of what is possible.
+
+        Kafka: `ConfigurationControlManager.legacyAlterConfigs`.
+        """
+        decided = {resource: self._legacy_alter(resource, settings) for resource, settings in new_configs.items()}
+        return self._results_and_records(decided)
+
+    def _results_and_records(
+        self, decided: Mapping[ConfigResource, tuple[ApiError, list[MetadataRecord]]]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        records = [record for _, of_resource in decided.values() for record in of_resource]
+        results = {resource: error for resource, (error, _) in decided.items()}
+        return results, records + self._clear_elr_records(records)
+
+    def _incremental_alter(
+        self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
+    ) -> tuple[ApiError, list[MetadataRecord]]:
+        """Kafka: `ConfigurationControlManager.incrementalAlterConfigResource`."""
         current = self._log.image.configs.config_map_for_resource(resource)
-        records: list[MetadataRecord] = []
-        after: dict[str, str] = dict(current)
+        altered: dict[str, str | None] = {}
         for name, (operation, operand) in changes.items():
             if operation in {AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT} and not _is_splittable(resource, name):
                 reason = f"Can't {operation.name} to key {name} because its type is not LIST."
                 return ApiError(Errors.INVALID_CONFIG, reason), []
-            value = _new_value(resource.type, name, current.get(name), operation, operand)
-            # A broker reads its settings again when there is a record, even if nothing is new.
-            if value == current.get(name) and resource.type is not ConfigResourceType.BROKER:
-                continue
-            records.append(
-                ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
-            )
-            if value is None:
-                after.pop(name, None)
-            else:
-                after[name] = value
-        error = self._validate_alter_config(resource, records, after, newly_created_resource)
-        return (error, []) if error.is_failure() else (NO_ERROR, records + self._clear_elr_records(records))
+            altered[name] = _new_value(resource.type, name, current.get(name), operation, operand)
+        records = self._config_records(resource, altered)
+        error = self._validate_alter_config(resource, records, [], newly_created_resource)
+        return (error, []) if error.is_failure() else (NO_ERROR, records)
+
+    def _legacy_alter(
+        self, resource: ConfigResource, new_configs: Mapping[str, str]
+    ) -> tuple[ApiError, list[MetadataRecord]]:
+        """Kafka: `ConfigurationControlManager.legacyAlterConfigResource`."""
+        current = self._log.image.configs.config_map_for_resource(resource)
+        altered = self._config_records(resource, new_configs)
+        deleted = self._config_records(resource, {name: None for name in current if name not in new_configs})
+        error = self._validate_alter_config(resource, altered, deleted, newly_created_resource=False)
+        return (error, []) if error.is_failure() else (NO_ERROR, [*altered, *deleted])
+
+    def _config_records(self, resource: ConfigResource, altered: Mapping[str, str | None]) -> list[MetadataRecord]:
+        """The new values as records; None: removed. What stays as it is has none.
+
+        Only a broker's settings always have them: it reads its settings again when there is a record.
+        """
+        current = self._log.image.configs.config_map_for_resource(resource)
+        return [
+            ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+            for name, value in altered.items()
+            if value != current.get(name) or resource.type is ConfigResourceType.BROKER
+        ]
 
     def get_statically_configured_min_insync_replicas(self) -> int:
         """`min.insync.replicas` of the controller's own file, else Kafka's default.
@@ -144,15 +190,20 @@ class ConfigurationControlManager:
         self,
         resource: ConfigResource,
         altered: list[MetadataRecord],
-        after: Mapping[str, str],
+        deleted: list[MetadataRecord],
         newly_created_resource: bool,
     ) -> ApiError:
         """Kafka: `ConfigurationControlManager.validateAlterConfig`."""
-        for record in altered:
-            if isinstance(record, ConfigRecord):
-                error = self._validate_record(record)
-                if error.is_failure():
-                    return error
+        after = dict(self._log.image.configs.config_map_for_resource(resource))
+        for record in (*altered, *deleted):
+            assert isinstance(record, ConfigRecord)
+            error = self._validate_record(record)
+            if error.is_failure():
+                return error
+            if record.value is None:
+                after.pop(record.name, None)
+            else:
+                after[record.name] = record.value
         try:
             self._validate_resource(resource, after)
             if not newly_created_resource:

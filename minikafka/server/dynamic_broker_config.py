@@ -8,7 +8,7 @@ from typing import cast
 
 from minikafka.common.config_def import ConfigDef, convert_to_string
 from minikafka.common.errors import ConfigException, IllegalArgumentException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java_hash_map import in_javas_order
 from minikafka.common.kafka_settings import KafkaSetting, config_key, kafka_definition, kafka_settings
 from minikafka.server.broker_config import BrokerConfig
 
@@ -219,10 +219,7 @@ def _validate_configs(props: Mapping[str, str], per_broker_config: bool) -> None
 
 
 def _check_none(names: Iterable[str], message: str) -> None:
-    in_order: JavaHashMap[str, None] = JavaHashMap()
-    for name in names:
-        in_order[name] = None
-    if len(in_order):
+    if in_order := in_javas_order(names):
         raise ConfigException(f"{message}: [{', '.join(in_order)}]")
 
 

@@ -6,6 +6,8 @@ from minikafka.common.config_resource import ConfigResourceType
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from tests.broker.both_sides import TOPICS, BothSides
+from tests.broker.drawn_admin_requests import MAKERS
+from tests.broker.request_drawer import RequestDrawer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -44,3 +46,15 @@ def test_settings(both, version, synonyms, broker_id):
         (result,) = ask(both, ApiKeys.DESCRIBE_CONFIGS, version, body, broker_id).results
         assert result.error_code == 0
         assert len(result.configs) > {"BROKER": 300 if name else 0, "TOPIC": 30}.get(kind.name, 2)
+
+
+@pytest.mark.parametrize("api", MAKERS, ids=lambda api: api.name)
+def test_drawn_requests(both, api):
+    drawer = RequestDrawer(api, both.ids)
+    for number in range(40):
+        if number % 4 == 0:
+            both.handle(0, drawer.request(ApiKeys.PRODUCE))
+            both.follow()
+            both.compare()
+        both.handle(drawer.draw.choice((0, 0, 1)), drawer.request(api))
+        both.compare()
