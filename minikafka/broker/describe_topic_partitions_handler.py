@@ -6,7 +6,7 @@ from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
 from minikafka.common import topic as topic_names
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import InvalidRequestException, InvalidTopicException
+from minikafka.common.errors import InvalidRequestException, InvalidTopicException, NullPointerException
 from minikafka.messages.apis import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from minikafka.metadata.metadata_cache import MetadataCache, PartitionMetadata
 from minikafka.network.request import Request
@@ -38,7 +38,9 @@ class DescribeTopicPartitionsHandler:
         self._most_partitions = config.get_int("max.request.partition.size.limit")
 
     def handle_describe_topic_partitions_request(self, request: Request) -> None:
-        """Answer with the topics that were asked for, or all. Raises InvalidRequestException.
+        """Answer with the topics that were asked for, or all.
+
+        Raises InvalidRequestException, and NullPointerException for a topic with an empty name, as Kafka does.
 
         Kafka: `DescribeTopicPartitionsRequestHandler.handleDescribeTopicPartitionsRequest`.
         """
@@ -57,12 +59,20 @@ class DescribeTopicPartitionsHandler:
                 "DescribeTopicPartitionsRequest cursor partition must be valid: "
                 f"Cursor(topicName='{first}', partitionIndex={cursor.partition_index})"
             )
+
+        def start_index_of(name: str) -> int:
+            if name != first:
+                return 0
+            if cursor is None:
+                raise NullPointerException("a topic with an empty name")
+            return cursor.partition_index
+
         # 2. Which of them may be described? The existence of the others is not told.
         allowed = self._auth_helper.filter_by_authorized(request, AclOperation.DESCRIBE, ResourceType.TOPIC, topics)
         response = self._describe_topics(
             (name for name in topics if name in allowed),
             request.listener_name,
-            lambda name: cursor.partition_index if cursor is not None and name == first else 0,
+            start_index_of,
             max(min(self._most_partitions, body.response_partition_limit), 1),
             ignore_topics_with_exceptions=all_topics,
         )

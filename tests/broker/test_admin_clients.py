@@ -234,6 +234,15 @@ def test_kafka_python(server):
     assert log_config(server).retention_ms == 5000
 
 
+def test_a_directory_that_failed_is_told_with_its_error(server):
+    failed = server.log_dirs[1]
+    server.broker.replica_manager.handle_log_dir_failure(str(failed))
+    make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
+    good, bad = answered(server, ApiKeys.DESCRIBE_LOG_DIRS, 4, make(topics=None)).results
+    assert (good.error_code, [topic.name for topic in good.topics]) == (0, ["shop"])
+    assert (bad.error_code, bad.log_dir, bad.topics) == (Errors.KAFKA_STORAGE_ERROR, str(failed), [])
+
+
 def test_levels_of_loggers(server):
     name = "minikafka.network.request_channel"
     before = logging.getLogger(name).level
