@@ -234,13 +234,22 @@ def test_kafka_python(server):
     assert log_config(server).retention_ms == 5000
 
 
-def test_a_directory_that_failed_is_told_with_its_error(server):
-    failed = server.log_dirs[1]
-    server.broker.replica_manager.handle_log_dir_failure(str(failed))
-    make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
-    good, bad = answered(server, ApiKeys.DESCRIBE_LOG_DIRS, 4, make(topics=None)).results
-    assert (good.error_code, [topic.name for topic in good.topics]) == (0, ["shop"])
-    assert (bad.error_code, bad.log_dir, bad.topics) == (Errors.KAFKA_STORAGE_ERROR, str(failed), [])
+def test_a_directory_that_failed_is_told_with_its_error(tmp_path):
+    server = BrokerServer([tmp_path / "a", tmp_path / "b"], SETTINGS)
+    server.start()
+    try:
+        make_topic(server)
+        described(server, "TOPIC", "shop")  # and now its log is there
+        [kept] = [log_dir for log_dir in server.log_dirs if (log_dir / "shop-0").exists()]
+        [failed] = {*server.log_dirs} - {kept}
+        server.broker.replica_manager.handle_log_dir_failure(str(failed))
+        make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
+        results = answered(server, ApiKeys.DESCRIBE_LOG_DIRS, 4, make(topics=None)).results
+        good, bad = sorted(results, key=lambda result: result.error_code)
+        assert (good.error_code, [topic.name for topic in good.topics]) == (0, ["shop"])
+        assert (bad.error_code, bad.log_dir, bad.topics) == (Errors.KAFKA_STORAGE_ERROR, str(failed), [])
+    finally:
+        server.kill()
 
 
 def test_levels_of_loggers(server):
