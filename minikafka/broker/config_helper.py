@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import CLUSTER_NAME, AclOperation, ResourceType
@@ -232,9 +233,6 @@ class ConfigHelper:
         Kafka: `ConfigHelper.configSynonyms`.
         """
         config = self._dynamic_config
-        defaults = {
-            name: setting.default for name, setting in kafka_settings("broker").items() if setting.default is not None
-        }
         names = broker_config_synonyms(name, match_listener_override=True)
         found = [
             Synonym(name=each, value=None if is_sensitive else values[each], source=source)
@@ -242,7 +240,7 @@ class ConfigHelper:
                 (config.current_dynamic_broker_configs, ConfigSource.DYNAMIC_BROKER_CONFIG),
                 (config.current_dynamic_default_configs, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
                 (config.static_broker_configs, ConfigSource.STATIC_BROKER_CONFIG),
-                (defaults, ConfigSource.DEFAULT_CONFIG),
+                (_broker_defaults(), ConfigSource.DEFAULT_CONFIG),
             )
             for each in names
             if each in values
@@ -271,6 +269,13 @@ class _Details:
             config_type=ConfigType.UNKNOWN if setting is None else ConfigType[setting.type.name],
             documentation=documentation if self._include_documentation else None,
         )
+
+
+@cache
+def _broker_defaults() -> dict[str, str]:
+    """Kafka: `DynamicBrokerConfig.staticDefaultConfigs`."""
+    settings = kafka_settings("broker").values()
+    return {setting.name: setting.default for setting in settings if setting.default is not None}
 
 
 def _is_sensitive(setting: KafkaSetting | None) -> bool:
