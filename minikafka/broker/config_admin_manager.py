@@ -9,7 +9,7 @@ from minikafka.broker.authorizer import AclOperation, ResourceType
 from minikafka.broker.controller_apis import ControllerApis
 from minikafka.broker.runtime_logger_manager import RuntimeLoggerManager
 from minikafka.common.api_error import NO_ERROR, ApiError
-from minikafka.common.config_def import Type
+from minikafka.common.config_def import Type, split_list
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
@@ -215,9 +215,9 @@ def _prepare_incremental_configs(resource: IncrementalResource, props: dict[str,
         elif operation is AlterConfigOp.DELETE:
             props.pop(each.name, None)
         else:
-            old, operands = _list_value(each.name, operation, props), value.split(",")
+            old, operands = _list_value(each.name, operation, props), split_list(value)
             if operation is AlterConfigOp.APPEND:
-                new = [*filter(None, old), *(operand for operand in operands if operand not in old)]
+                new = [*old, *(operand for operand in operands if operand not in old)]
             else:
                 new = list(old)
                 for operand in operands:
@@ -227,6 +227,7 @@ def _prepare_incremental_configs(resource: IncrementalResource, props: dict[str,
 
 
 def _list_value(name: str, operation: AlterConfigOp, props: Mapping[str, str]) -> list[str]:
+    """The elements of a setting of type LIST before an operation on them."""
     setting = kafka_settings("broker").get(name)
     if setting is None:
         raise InvalidConfigurationException(f"Unknown config name: {name}")
@@ -234,4 +235,5 @@ def _list_value(name: str, operation: AlterConfigOp, props: Mapping[str, str]) -
         raise InvalidConfigurationException(
             f"Config value {operation.name.lower()} is not allowed for config key: {name}"
         )
-    return props.get(name, setting.default or "").split(",")
+    text = props.get(name, setting.default or "")
+    return split_list(text) if text else []

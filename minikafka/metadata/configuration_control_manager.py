@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
-from minikafka.common.config_def import Type
+from minikafka.common.config_def import Type, split_list
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
@@ -289,8 +289,8 @@ def _new_value(
     if operation is AlterConfigOp.DELETE:
         return None
     value = _default(resource_type, name) if value is None else value
-    parts = [part for part in value.split(",") if part]
-    for part in operand.split(","):
+    parts = [part for part in split_list(value) if part]
+    for part in split_list(operand):
         if operation is AlterConfigOp.APPEND and part not in parts:
             parts.append(part)
         elif operation is AlterConfigOp.SUBTRACT and part in parts:
