@@ -49,7 +49,8 @@ class ConfigAdminManager:
     2. The controller decides about the rest, and writes it to the metadata log.
     3. The answers of both come in the order of the request.
 
-    All settings of one resource are changed, or none. Settings of groups and client metrics are refused here.
+    All settings of one resource are changed, or none. Settings of groups and client metrics are refused here. A request
+    AlterConfigs that names a resource twice is answered; Kafka fails over its answer, and sends none.
 
     Kafka: `kafka.server.ConfigAdminManager`, `KafkaApis.handleIncrementalAlterConfigsRequest`.
     """

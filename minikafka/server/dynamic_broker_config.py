@@ -124,6 +124,8 @@ class DynamicBrokerConfig:
         Kafka: `DynamicBrokerConfig.processReconfiguration`.
         """
         values = kafka_definition("broker").parse(originals)
+        if values["log.cleaner.threads"] == 0:
+            raise IllegalArgumentException("/ by zero")  # in these words, since Kafka divides by it
         config = BrokerConfig(originals)
         config.log_config()
         config.cleaner_config()

@@ -30,7 +30,7 @@ OF_THE_MACHINE = {
     "controller.listener.names": "the real broker has a listener for controllers",
     "listener.security.protocol.map": "the real broker has a listener for controllers",
 }
-PATIENCE_S = 15
+PATIENCE_S = 10
 
 
 class OneSide:
@@ -98,8 +98,12 @@ def mask_cluster(body):
 
 
 def mask_configs(body):
-    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's."""
+    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's.
+
+    Settings that are not Kafka's come in the order of a hash table of all that is set, and more is set for Kafka.
+    """
     for result in body.results:
+        result.configs.sort(key=lambda entry: entry.name)
         if result.resource_type == LOGGER:
             result.configs = [each for each in result.configs if each.name == "root"]
         for entry in result.configs:
@@ -269,10 +273,11 @@ CHANGES = (
 @pytest.mark.parametrize("validate_only", [True, False])
 def test_changes(both, number, validate_only):
     body = incremental(*CHANGES[number], validate_only=validate_only)
-    both.ask(ApiKeys.INCREMENTAL_ALTER_CONFIGS, number % 2, body)
+    both.ask(ApiKeys.INCREMENTAL_ALTER_CONFIGS, 1 - number % 2, body)
     both.ask_again(ApiKeys.DESCRIBE_CONFIGS, 4, describe(*EVERYTHING))
 
 
+# Not among them: a resource that is named twice. Kafka fails over its own answer then, and sends none.
 REPLACED = (
     [(TOPIC, "plain", [("retention.ms", "99"), ("flush.ms", "3")]), (TOPIC, "none", [("flush.ms", "3")])],
     [(TOPIC, "plain", [("flush.ms", "3"), ("flush.ms", "4")]), (TOPIC, "kept", [("flush.ms", None)])],
@@ -281,7 +286,7 @@ REPLACED = (
     [(BROKER, "1", [("log.retention.ms", "55"), ("num.io.threads", "6")]), (BROKER, "3", []), (99, "", [])],
     [(BROKER, "", [("log.retention.bytes", "99")]), (LOGGER, "1", [("root", "INFO")])],
     [(BROKER, "", [("log.retention.bytes", "99"), ("min.insync.replicas", "1")])],
-    [(BROKER, "1", [("num.network.threads", "9")]), (BROKER, "1", [])],
+    [(BROKER, "1", [("num.network.threads", "9")])],
     [(BROKER, "1", [("background.threads", "40")])],
     [(BROKER, "1", [])],
 )
