@@ -468,7 +468,7 @@ def test_caches_agree(kafka, pairs):
                 for topic in theirs.getTopicMetadata(names, name, endpoints, listeners)
             }
             ours = cache.get_topic_metadata(topics, "PLAINTEXT", endpoints, listeners)
-            assert told == {topic.name: [astuple(partition) for partition in topic.partitions] for topic in ours}
+            assert told == {topic.name: [astuple(partition)[:7] for partition in topic.partitions] for topic in ours}
         alive = [(node.id, node.host, node.port) for node in cache.get_alive_broker_nodes("PLAINTEXT")]
         assert alive == [(node.id(), node.host(), node.port()) for node in theirs.getAliveBrokerNodes(name)]
         for broker_id in range(BROKERS + 1):

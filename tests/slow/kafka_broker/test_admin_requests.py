@@ -241,7 +241,7 @@ CHANGES = (
     [(TOPIC, "plain", [("no.such.setting", SET, "1")])],
     [(TOPIC, "plain", [("retention.ms", APPEND, "1")])],
     [(TOPIC, "plain", [("retention.ms", SET, None)])],
-    [(TOPIC, "plain", [("retention.ms", SET, "x" * 40_000)])],
+    [(TOPIC, "plain", [("retention.ms", SET, "x" * 30_000)])],
     [(TOPIC, "plain", [("flush.messages", SET, "5"), ("flush.messages", DELETE, None)])],
     [(TOPIC, "plain", [("flush.messages", SET, "5")]), (TOPIC, "plain", [("flush.ms", SET, "5")]), (TOPIC, "none", [])],
     [(TOPIC, "plain", [("flush.messages", 9, "5")]), (TOPIC, "kept", [("flush.ms", SET, "8")])],
