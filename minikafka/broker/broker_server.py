@@ -103,7 +103,7 @@ class BrokerServer:
                 controller,
                 time=self._time,
                 scheduler=self._scheduler,
-                settings={name: value for name, value in self._settings.items() if name != "listeners"},
+                settings={"process.roles": "broker,controller", **self._settings},
                 listeners=self.endpoints,
                 incarnation_id=random_uuid(),
                 cluster_id=cluster_id,

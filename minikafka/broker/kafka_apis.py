@@ -8,9 +8,16 @@ from typing import TypeAlias
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, Authorizer, ResourceType
 from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
+from minikafka.broker.config_admin_manager import ConfigAdminManager
+from minikafka.broker.config_helper import ConfigHelper
 from minikafka.broker.controller_apis import ControllerApis, TopicController
 from minikafka.broker.current_leaders import CurrentLeaders
+from minikafka.broker.describe_cluster_handler import DescribeClusterHandler
+from minikafka.broker.describe_log_dirs_handler import DescribeLogDirsHandler
+from minikafka.broker.describe_producers_handler import DescribeProducersHandler
+from minikafka.broker.describe_topic_partitions_handler import DescribeTopicPartitionsHandler
 from minikafka.broker.fetch_handler import FetchHandler
+from minikafka.broker.list_config_resources_handler import ListConfigResourcesHandler
 from minikafka.broker.metadata_handler import MetadataHandler
 from minikafka.broker.produce_handler import ProduceHandler
 from minikafka.broker.producer_id_manager import ProducerIdManager
@@ -44,6 +51,7 @@ from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from minikafka.server.replica_manager import ReplicaManager
@@ -79,6 +87,7 @@ class KafkaApis:
         replica_manager: ReplicaManager,
         metadata_cache: MetadataCache,
         config: BrokerConfig,
+        dynamic_config: DynamicBrokerConfig,
         controller: TopicController,
         producer_id_manager: ProducerIdManager,
         *,
@@ -103,7 +112,16 @@ class KafkaApis:
             config,
             cluster_id,
         )
+        configs = ConfigHelper(metadata_cache, dynamic_config, self._auth_helper, request_channel)
+        cluster = DescribeClusterHandler(metadata_cache, self._auth_helper, request_channel, cluster_id)
+        topics = DescribeTopicPartitionsHandler(metadata_cache, self._auth_helper, request_channel, config)
+        log_dirs = DescribeLogDirsHandler(replica_manager, self._auth_helper, request_channel)
+        producers = DescribeProducersHandler(replica_manager, metadata_cache, self._auth_helper, request_channel)
+        resources = ListConfigResourcesHandler(metadata_cache, self._auth_helper, request_channel)
         self._controller_apis = ControllerApis(controller, self._auth_helper, config)
+        altered = ConfigAdminManager(
+            metadata_cache, dynamic_config, self._auth_helper, request_channel, self._controller_apis
+        )
         self._handlers: dict[ApiKeys, _Handler] = {
             ApiKeys.PRODUCE: produce.handle_produce_request,
             ApiKeys.FETCH: fetch.handle_fetch_request,
@@ -115,6 +133,15 @@ class KafkaApis:
             ApiKeys.DELETE_RECORDS: self.handle_delete_records_request,
             ApiKeys.INIT_PRODUCER_ID: self.handle_init_producer_id_request,
             ApiKeys.OFFSET_FOR_LEADER_EPOCH: self.handle_offset_for_leader_epoch_request,
+            ApiKeys.DESCRIBE_CONFIGS: configs.handle_describe_configs_request,
+            ApiKeys.ALTER_CONFIGS: altered.handle_alter_configs_request,
+            ApiKeys.INCREMENTAL_ALTER_CONFIGS: altered.handle_incremental_alter_configs_request,
+            ApiKeys.CREATE_PARTITIONS: self.handle_create_partitions_request,
+            ApiKeys.DESCRIBE_LOG_DIRS: log_dirs.handle_describe_log_dirs_request,
+            ApiKeys.DESCRIBE_CLUSTER: cluster.handle_describe_cluster,
+            ApiKeys.DESCRIBE_PRODUCERS: producers.handle_describe_producers_request,
+            ApiKeys.DESCRIBE_TOPIC_PARTITIONS: topics.handle_describe_topic_partitions_request,
+            ApiKeys.LIST_CONFIG_RESOURCES: resources.handle_list_config_resources,
         }
 
     @property
@@ -320,6 +347,10 @@ class KafkaApis:
     def handle_delete_topics_request(self, request: Request) -> None:
         """Delete topics. Kafka: `KafkaApis.forwardToController`, `ControllerApis.handleDeleteTopics`."""
         self._request_channel.send_response(request, self._controller_apis.delete_topics(request))
+
+    def handle_create_partitions_request(self, request: Request) -> None:
+        """Give topics more partitions. Kafka: `forwardToController`, `ControllerApis.handleCreatePartitions`."""
+        self._request_channel.send_response(request, self._controller_apis.create_partitions(request))
 
 
 def _offsets_question(topic: ListOffsetsRequest.ListOffsetsTopic) -> ListOffsetsTopic:

@@ -99,6 +99,21 @@ def parse_type(name: str, value: object, config_type: Type) -> object:
         raise invalid_value(name, value, f"Not a number of type {config_type.name}") from None
 
 
+def convert_to_string(value: object) -> str | None:
+    """A parsed value as text that is parsed to it again; None for no value. Kafka: `ConfigDef.convertToString`."""
+    if value is None:
+        return None
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else _to_string(value)
+
+
+def split_list(text: str) -> list[str]:
+    """What stands between commas, without empty texts at the end. Java: `text.split(",")`."""
+    parts = text.split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return [] if parts == [""] and text else parts
+
+
 def _parse_text(name: str, text: str, config_type: Type) -> object:
     trimmed = text.strip(_BLANKS)
     match config_type:

@@ -27,7 +27,7 @@ from minikafka.metadata.configuration_control_manager import (
     ConfigChanges,
     ConfigurationControlManager,
 )
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult, NewPartitions
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_log import MetadataLog
@@ -61,7 +61,7 @@ class Controller:
     when everybody has read its controlled shutdown. Here the caller says when a broker dies, is ready, or has stopped.
     Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. A
     broker with several log directories tells which of them it has put a replica in; here only the directory of a broker
-    that has one is known. Also missing: reassignment of replicas, added partitions, quotas, access rules, changes of
+    that has one is known. Also missing: reassignment of replicas, quotas, access rules, changes of
     features, delegation tokens.
     """
 
@@ -266,20 +266,39 @@ class Controller:
             self._log.append(records)
             return results
 
+    def create_partitions(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> dict[str, ApiError]:
+        """Gives topics more partitions, or only says what would come of it; a result for each.
+
+        Kafka: `QuorumController.createPartitions`.
+        """
+        with self._lock:
+            results, records = self._topic_creation.create_partitions(topics)
+            if not validate_only:
+                self._log.append(records)
+            return results
+
     def incremental_alter_configs(
-        self, changes: Mapping[ConfigResource, ConfigChanges]
+        self, changes: Mapping[ConfigResource, ConfigChanges], *, validate_only: bool = False
     ) -> dict[ConfigResource, ApiError]:
         """Changes settings of topics and brokers, all of one resource or none; what came of each.
 
-        Kafka: `ConfigurationControlManager.incrementalAlterConfigs`.
+        With `validate_only` nothing changes; the results say what would come of it.
+        Kafka: `QuorumController.incrementalAlterConfigs`.
         """
         with self._lock:
-            results, records = {}, []
-            for resource, changes_of_resource in changes.items():
-                error, new = self._configuration_control.incremental_alter_config(resource, changes_of_resource)
-                results[resource] = error
-                records += new
-            self._log.append(records)
+            results, records = self._configuration_control.incremental_alter_configs(changes)
+            if not validate_only:
+                self._log.append(records)
+            return results
+
+    def legacy_alter_configs(
+        self, new_configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, ApiError]:
+        """Replaces all settings of resources; what came of each. Kafka: `QuorumController.legacyAlterConfigs`."""
+        with self._lock:
+            results, records = self._configuration_control.legacy_alter_configs(new_configs)
+            if not validate_only:
+                self._log.append(records)
             return results
 
     # Leaders and ISRs

@@ -35,3 +35,15 @@ class CreatableTopicResult:
     num_partitions: int = -1
     replication_factor: int = -1
     configs: tuple[ConfigEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """How many partitions a topic is to have. Kafka: `CreatePartitionsRequestData.CreatePartitionsTopic`.
+
+    `assignments`: the broker ids of the replicas of each new partition; None to have them placed.
+    """
+
+    name: str
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None

@@ -1,4 +1,4 @@
-"""How a topic comes into being, and how it goes."""
+"""How a topic comes into being, grows, and goes."""
 
 import logging
 import random
@@ -10,17 +10,20 @@ from minikafka.common.config_resource import ConfigResource
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     ApiException,
+    InvalidPartitionsException,
     InvalidReplicaAssignmentException,
     InvalidReplicationFactorException,
     InvalidTopicException,
     PolicyViolationException,
+    UnknownServerException,
     UnknownTopicIdException,
+    UnknownTopicOrPartitionException,
 )
 from minikafka.common.uuid import uuid_from_bytes
 from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult, NewPartitions
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_log import MetadataLog
@@ -32,10 +35,11 @@ _logger = logging.getLogger(__name__)
 
 
 class TopicCreation:
-    """Checks what is asked for, places replicas, and writes new topics down; also deletes them.
+    """Checks what is asked for, places replicas, and writes new topics and partitions down; also deletes topics.
 
-    Methods return records; whoever calls appends them. Simpler than Kafka's: no added partitions, no policies and
-    quotas. Kafka: `org.apache.kafka.controller.ReplicationControlManager`, the part of it that makes topics.
+    Methods return records; whoever calls appends them. Simpler than Kafka's: no policies and quotas.
+
+    Kafka: `org.apache.kafka.controller.ReplicationControlManager`, the part of it that makes topics.
     """
 
     def __init__(
@@ -77,6 +81,22 @@ class TopicCreation:
             _logger.debug("create topic %s: %s", topic.name, result.error)
             results.append(result)
             records += records_of_topic
+        return results, records
+
+    def create_partitions(self, topics: Sequence[NewPartitions]) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
+        """A result for each topic, and the records of the partitions that can be added.
+
+        Kafka: `ReplicationControlManager.createPartitions`.
+        """
+        records: list[MetadataRecord] = []
+        results = {}
+        for topic in topics:
+            try:
+                records += self._create_partitions(topic)
+                results[topic.name] = NO_ERROR
+            except ApiException as exception:
+                results[topic.name] = ApiError.from_exception(exception)
+            _logger.debug("add partitions to %s: %s", topic.name, results[topic.name])
         return results, records
 
     def delete_topic(self, topic_id: str) -> list[MetadataRecord]:
@@ -125,6 +145,54 @@ class TopicCreation:
             configs=tuple(self._configuration_control.compute_effective_topic_configs(settings)),
         )
         return result, [TopicRecord(name=topic.name, topic_id=topic_id), *config_records, *partition_records]
+
+    def _create_partitions(self, asked: NewPartitions) -> list[MetadataRecord]:
+        """Kafka: `ReplicationControlManager.createPartitions`, for one topic."""
+        # 1. How many more?
+        topic = self._log.image.topics.get_topic(asked.name)
+        if topic is None:
+            raise UnknownTopicOrPartitionException(Errors.UNKNOWN_TOPIC_OR_PARTITION.message)
+        first = len(topic.partitions)
+        if asked.count == first:
+            raise InvalidPartitionsException(f"Topic already has {first} partition(s).")
+        if asked.count < first:
+            raise InvalidPartitionsException(
+                f"The topic {asked.name} currently has {first} partition(s); {asked.count} would not be an increase."
+            )
+        additional = asked.count - first
+        if asked.assignments is not None and len(asked.assignments) != additional:
+            raise InvalidReplicaAssignmentException(
+                f"Attempted to add {additional} additional partition(s), but only {len(asked.assignments)} "
+                "assignment(s) were specified."
+            )
+        if additional > MAX_PARTITIONS_PER_BATCH:  # more records than an operation may have
+            raise UnknownServerException(f"Cannot add {additional} partitions at once")
+        # 2. The replicas of each, as many as the topic's first partition has.
+        factor = len(next(iter(topic.partitions.values())).replicas)
+        if asked.assignments is None:
+            placed: Sequence[Sequence[int]] = self._replica_placer.place(
+                additional, factor, self._cluster_control.usable_brokers()
+            )
+        else:
+            placed = asked.assignments
+        partitions = []
+        for number, replicas in enumerate(placed, first):
+            if asked.assignments is not None:
+                self._validate_manual_partition_assignment(replicas, factor)
+            partition = self._build_partition_registration(replicas)
+            if not partition.isr and asked.assignments is not None:
+                raise InvalidReplicaAssignmentException(
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+                    "controlled shutdown."
+                )
+            if not partition.isr:
+                raise InvalidReplicationFactorException(
+                    f"Unable to replicate the partition {factor} time(s): All brokers are currently fenced or in "
+                    "controlled shutdown."
+                )
+            partitions.append(partition)
+        # 3. The records.
+        return [partition.to_record(topic.id, number) for number, partition in enumerate(partitions, first)]
 
     def _validate_total_number_of_partitions(self, topics: Iterable[CreatableTopic]) -> None:
         total = 0

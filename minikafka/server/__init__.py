@@ -15,5 +15,6 @@ and `default_alter_partition_manager` (how a leader has its ISR changed).
 Then how followers follow: `replica_fetcher_manager`, `replica_fetcher` and what it knows of a partition
 (`partition_fetch_state`, `initial_fetch_state`, `offset_truncation_state`, `failed_partitions`), and
 `leader_end_point`, through which it asks its leader (`remote_leader_end_point`, by a `blocking_send`:
-`in_process_send`). `broker_config` has the settings of all of these.
+`in_process_send`). `broker_config` has the settings of all of these, `dynamic_broker_config` those that were changed
+while the broker runs.
 """

@@ -28,6 +28,7 @@ CONFIG = ConfigDef(
         # Requests
         ConfigKey("message.max.bytes", Type.INT, 1024 * 1024 + 12, Range(0)),
         ConfigKey("fetch.max.bytes", Type.INT, 55 * 1024 * 1024, Range(1024)),
+        ConfigKey("max.request.partition.size.limit", Type.INT, 2000, Range(1)),
         ConfigKey("request.timeout.ms", Type.INT, 30_000),
         ConfigKey("producer.purgatory.purge.interval.requests", Type.INT, 1000),
         ConfigKey("fetch.purgatory.purge.interval.requests", Type.INT, 1000),

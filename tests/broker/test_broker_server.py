@@ -16,10 +16,13 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.errors import KafkaException
+from minikafka.common.kafka_settings import FILE, kafka_settings
+from minikafka.log.log_config import LogConfig
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY
 from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.tools.make_kafka_settings import as_text, settings
 
 PATIENCE_S = 30
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serve", "--port", "0"]
@@ -241,3 +244,9 @@ def test_settings_that_are_refused(tmp_path, options, told):
 
 def test_settings_with_an_effect_are_kafkas():
     assert kafka_config_def().config_keys.keys() >= SERVED
+
+
+@pytest.mark.slow
+def test_the_table_of_settings_is_kafkas(kafka):
+    assert FILE.read_text(encoding="utf-8") == as_text(settings(kafka))
+    assert sorted(kafka_settings("topic")) == LogConfig.config_names()

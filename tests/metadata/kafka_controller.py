@@ -189,6 +189,30 @@ class KafkaController:
         self._replay(result.records())
         return {id.toString(): _error(error) for id, error in dict(result.response()).items()}
 
+    def create_partitions(self, name, count, assignments):
+        """The error's name and words; `assignments` may be None."""
+        request_class = self.kafka.find_class(f"{_MESSAGES}.CreatePartitionsRequestData")
+        topic = request_class.CreatePartitionsTopic().setName(name).setCount(count)
+        topic.setAssignments(None)
+        if assignments is not None:
+            places = self._list()
+            for replicas in assignments:
+                places.add(request_class.CreatePartitionsAssignment().setBrokerIds(list(replicas)))
+            topic.setAssignments(places)
+        result = self.call(self._replication, "createPartitions", self._context(), self._list([topic]))
+        self._replay(result.records())
+        (told,) = self._list(result.response())
+        return Errors(told.errorCode()).name, told.errorMessage()
+
+    def legacy_alter_config(self, type: int, name: str, settings):
+        """`settings`: all that the resource is to have."""
+        resource = self._config_resource(type, name)
+        asked = self.kafka.find_class("java.util.HashMap")()
+        asked.put(resource, self.kafka.properties(settings))
+        result = self.call(self._configuration, "legacyAlterConfigs", asked, False, False)
+        self._replay(result.records())
+        return _error(result.response().get(resource))
+
     def incremental_alter_config(self, type: int, name: str, changes):
         """`changes`: a setting's name, and a pair of an operation's name and an operand."""
         resource = self._config_resource(type, name)

@@ -10,12 +10,12 @@ import pytest
 from minikafka.common.config_resource import ConfigResource
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.messages.cluster_metadata import PartitionChangeRecord, RegisterBrokerRecord
+from minikafka.messages.cluster_metadata import ConfigRecord, PartitionChangeRecord, RegisterBrokerRecord
 from minikafka.messages.framed_message import read_framed
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import CreatableTopic, NewPartitions
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
@@ -60,7 +60,9 @@ class TwoControllers:
             self.alter_partition: 12,
             self.elect_leader: 4,
             self.balance: 0.5,
+            self.create_partitions: 2,
             self.alter_config: 2,
+            self.replace_config: 1,
             self.allocate: 0.3,
         }
         (operation,) = self.random.choices(list(operations), list(operations.values()))
@@ -164,6 +166,40 @@ class TwoControllers:
         chosen = [self.random.choice([*topics, an_id("N", 1)])]
         told = {id: (error.error.name, error.message) for id, error in self.ours.delete_topics(chosen).items()}
         return told, self.theirs.delete_topics(chosen)
+
+    def create_partitions(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        draw = self.random
+        topic = self.ours.image.topics.get_topic(place.topic)
+        additional = draw.choice([0, -1, 1, 1, 2, 3])
+        places = None
+        if draw.random() < 0.4:
+            factor = len(topic.partitions[0].replicas)
+            sizes = [
+                draw.choice([factor, factor, factor, 1]) for _ in range(max(additional, 0) + draw.choice([0, 0, 1]))
+            ]
+            places = [draw.sample(range(BROKERS), size) for size in sizes]
+        name, count = draw.choice([place.topic, place.topic, place.topic, "none"]), len(topic.partitions) + additional
+        (told,) = self.ours.create_partitions([NewPartitions(name, count, places)]).values()
+        return (told.error.name, told.message), self.theirs.create_partitions(name, count, places)
+
+    def replace_config(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        settings = self.random.choice(
+            [
+                {},
+                {"retention.ms": "7"},
+                {"min.insync.replicas": "2", "flush.ms": "5"},
+                {"retention.ms": "-2"},
+                {"no.such": "1"},
+            ]
+        )
+        (told,) = self.ours.legacy_alter_configs({ConfigResource.topic(place.topic): settings}).values()
+        return (told.error.name, told.message), self.theirs.legacy_alter_config(2, place.topic, settings)
 
     def alter_config(self):
         place = self.a_place()
@@ -273,8 +309,8 @@ def of_theirs(written) -> list[tuple]:
 
 
 def in_any_order(records) -> list[tuple]:
-    """The records, with each run of PartitionChangeRecords sorted: Kafka writes them in the order of its hash maps."""
-    runs = itertools.groupby(records, lambda each: isinstance(each[1], PartitionChangeRecord))
+    """The records, with each run of changes sorted: Kafka writes them in the order of its hash maps."""
+    runs = itertools.groupby(records, lambda each: isinstance(each[1], PartitionChangeRecord | ConfigRecord))
     return [each for is_run, run in runs for each in (sorted(run, key=repr) if is_run else run)]
 
 
@@ -293,7 +329,7 @@ def test_controllers_agree(pairs):
     counts = Counter()
     for two in pairs:
         counts.update(two.counts)
-    assert len(counts) == 14 and counts["alter_partition"] > 100 and min(counts.values()) > 0
+    assert len(counts) == 16 and counts["alter_partition"] > 100 and min(counts.values()) > 0
 
 
 @pytest.mark.slow
@@ -432,7 +468,7 @@ def test_caches_agree(kafka, pairs):
                 for topic in theirs.getTopicMetadata(names, name, endpoints, listeners)
             }
             ours = cache.get_topic_metadata(topics, "PLAINTEXT", endpoints, listeners)
-            assert told == {topic.name: [astuple(partition) for partition in topic.partitions] for topic in ours}
+            assert told == {topic.name: [astuple(partition)[:7] for partition in topic.partitions] for topic in ours}
         alive = [(node.id, node.host, node.port) for node in cache.get_alive_broker_nodes("PLAINTEXT")]
         assert alive == [(node.id(), node.host(), node.port()) for node in theirs.getAliveBrokerNodes(name)]
         for broker_id in range(BROKERS + 1):

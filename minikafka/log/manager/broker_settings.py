@@ -50,6 +50,12 @@ _TIMES = {
     ),
 }
 
+TOPIC_CONFIG_SYNONYMS = {**_SAME_MEANING, **{topics: choices[0][0] for topics, choices in _TIMES.items()}}
+"""A topic's settings that a broker has, too, and their names there; of several the one that counts first.
+
+Kafka: `ServerTopicConfigSynonyms.TOPIC_CONFIG_SYNONYMS`.
+"""
+
 _TIMES_CONFIG = ConfigDef(
     [
         ConfigKey("log.roll.ms", Type.LONG, None),
