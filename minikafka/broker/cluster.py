@@ -10,8 +10,10 @@ from minikafka.broker.broker import Broker
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.cluster.replica_state import ReplicaState
+from minikafka.common.api_error import ApiError
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
+from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     BrokerNotAvailableException,
     IllegalArgumentException,
@@ -26,7 +28,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.network.api_keys import ApiKeys
@@ -233,9 +235,9 @@ class Cluster:
         for broker_id in itertools.chain(*replicas):
             _require_number("broker id", broker_id, INT_MIN, INT_MAX)
         configs = {key.replace("__", "."): _text(value) for key, value in settings.items()}
-        topic = CreatableTopic(name, assignments=list(enumerate(replicas)), configs=configs)
+        topic = creatable_topic(name, assignments=enumerate(replicas), configs=configs)
         (result,) = self.controller.create_topics([topic])
-        _raise_if_failed(result.error)
+        _raise_if_failed(ApiError(Errors(result.error_code), result.error_message))
         self._decided()
         return result.topic_id
 
@@ -442,6 +444,6 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _raise_if_failed(error: Any) -> None:
-    if error.is_failure():
-        raise error.error.exception(error.message)
+def _raise_if_failed(error: ApiError) -> None:
+    if (failure := error.error.exception(error.message)) is not None:
+        raise failure
