@@ -26,13 +26,15 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.apis import FetchRequest, ListOffsetsRequest, ProduceRequest
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.network.messages import parse_response, request_bytes
 from minikafka.network.request_channel import Ticket
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.default_alter_partition_manager import ControllerChannel
@@ -294,13 +296,12 @@ class Cluster:
         transactional_id: str | None = None,
     ) -> SentRequest:
         """Send a batch to a partition of `topic`, to its leader unless another broker is named."""
-        produce = request_class(ApiKeys.PRODUCE)
-        partitions = [produce.TopicProduceData.PartitionProduceData(index=partition, records=records)]
-        body = produce(
+        partitions = [ProduceRequest.TopicProduceData.PartitionProduceData(index=partition, records=records)]
+        body = ProduceRequest(
             transactional_id=transactional_id,
             acks=acks,
             timeout_ms=timeout_ms,
-            topic_data=[produce.TopicProduceData(name=topic, partition_data=partitions)],
+            topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=partitions)],
         )
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.PRODUCE, PRODUCE_VERSION, body)
 
@@ -318,19 +319,18 @@ class Cluster:
         broker_id: int | None = None,
     ) -> SentRequest:
         """Ask as a consumer for the batches of a partition from `offset` on, the leader unless another is named."""
-        fetch = request_class(ApiKeys.FETCH)
-        asked = fetch.FetchTopic.FetchPartition(
+        asked = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=leader_epoch,
             fetch_offset=offset,
             partition_max_bytes=max_bytes,
         )
-        body = fetch(
+        body = FetchRequest(
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
             max_bytes=max_bytes,
             isolation_level=int(isolation),
-            topics=[fetch.FetchTopic(topic=topic, partitions=[asked])],
+            topics=[FetchRequest.FetchTopic(topic=topic, partitions=[asked])],
         )
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.FETCH, FETCH_VERSION, body)
 
@@ -338,15 +338,13 @@ class Cluster:
         self, topic: str, timestamp: int = -1, *, partition: int = 0, broker_id: int | None = None
     ) -> SentRequest:
         """Ask as a consumer for the first offset of that time (ms) or a later one; −1: the end, −2: the start."""
-        list_offsets = request_class(ApiKeys.LIST_OFFSETS)
-        asked = list_offsets.ListOffsetsTopic.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
-        body = list_offsets(
-            replica_id=-1, topics=[list_offsets.ListOffsetsTopic(name=topic, partitions=[asked])], timeout_ms=30_000
-        )
+        make_topic = ListOffsetsRequest.ListOffsetsTopic
+        asked = make_topic.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        body = ListOffsetsRequest(replica_id=-1, topics=[make_topic(name=topic, partitions=[asked])], timeout_ms=30_000)
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
 
-    def send(self, broker_id: int, api_key: ApiKeys, version: int, body: Any) -> SentRequest:
-        """Send any request to a broker; `body` is made by `minikafka.network.messages.request_class`."""
+    def send(self, broker_id: int, api_key: ApiKeys, version: int, body: Message) -> SentRequest:
+        """Send any request to a broker; `body` is a message of `minikafka.messages.apis`."""
         request = request_bytes(api_key, version, body, correlation_id=next(self._correlation_ids), client_id="cluster")
         return SentRequest(api_key, version, self.handle(broker_id, request))
 
