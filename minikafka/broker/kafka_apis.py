@@ -15,7 +15,7 @@ from minikafka.broker.metadata_handler import MetadataHandler
 from minikafka.broker.produce_handler import ProduceHandler
 from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import IllegalStateException, UnsupportedVersionException
+from minikafka.common.errors import UnsupportedVersionException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import (
     in_order_of_a_concatenation,
@@ -128,20 +128,14 @@ class KafkaApis:
         """
         logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
         try:
-            # 1. Is it an API, and a version, that brokers serve at all?
-            header = request.header
-            if not (header.api_key.in_scope("broker") and header.api_key.is_version_enabled(header.api_version)):
-                raise IllegalStateException(
-                    f"API {header.api_key.name} with version {header.api_version} is not enabled"
-                )
-            # 2. Who serves it?
-            self._handlers.get(header.api_key, self._handle_unserved)(request)
+            # 1. Who serves it? That its version is enabled, `Request.parse` has seen to.
+            self._handlers.get(request.header.api_key, self._handle_unserved)(request)
         except Exception as error:
-            # 3. What a handler did not expect is an answer, too.
+            # 2. What a handler did not expect is an answer, too.
             logger.exception("Unexpected error handling request %s", request)
             self._request_channel.send_error_response(request, error)
         finally:
-            # 4. Complete what others wait for, now that no lock is held.
+            # 3. Complete what others wait for, now that no lock is held.
             self._replica_manager.try_complete_actions()
         if not request.is_answered:
             logger.debug("%s: waits for %s", request, request.waits_for)
