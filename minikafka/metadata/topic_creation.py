@@ -129,7 +129,7 @@ class TopicCreation:
         # 4. The records: the topic, its settings, its partitions.
         topic_id = topic_id or self._random_topic_id()
         partition_records = [partition.to_record(topic_id, number) for number, partition in partitions]
-        result = CreatableTopicResult(name=topic.name, topic_id=topic_id)
+        result = CreatableTopicResult(name=topic.name, topic_id=topic_id, error_message=None)
         if may_tell:
             result.num_partitions, result.replication_factor = len(partitions), len(partitions[0][1].replicas)
             result.configs = [

@@ -434,7 +434,7 @@ def created(controller, name="t", topic_id=None, **fields):
 def test_a_topic_is_spread_over_the_brokers():
     controller = a_cluster(3, {"num.partitions": "6", "default.replication.factor": "2"})
     (result,) = controller.create_topics([creatable_topic("t")])
-    assert (result.num_partitions, result.replication_factor) == (6, 2)
+    assert (result.num_partitions, result.replication_factor, result.error_message) == (6, 2, None)
     partitions = controller.image.topics.get_topic_by_id(result.topic_id).partitions
     leaders = [it.leader for it in partitions.values()]
     assert sorted(leaders) == [0, 0, 1, 1, 2, 2]
