@@ -15,4 +15,7 @@ Then who decides: `partition_change_builder` (who leads), `replication_control_m
 ISR), `cluster_control_manager` (brokers), `configuration_control_manager` (settings), `topic_creation` with
 `striped_replica_placer` (`creatable_topic` names a topic that is wanted), and `controller`, which has them all and
 appends to the `metadata_log`.
+
+What stands in a broker's file: `kafka_config_def` (the settings that Kafka knows) and `kafka_config` (which of them it
+refuses), with `kafka_listeners`.
 """
