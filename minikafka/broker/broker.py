@@ -17,8 +17,8 @@ from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.log.manager.log_manager import LogManager
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import MetadataRecord
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta

@@ -1,6 +1,6 @@
 """Requests that the controller decides about: topics are made, grow and are deleted, settings change."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from minikafka.broker.auth_helper import AuthHelper
@@ -22,14 +22,13 @@ from minikafka.messages.apis import (
     IncrementalAlterConfigsRequest,
 )
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigChanges
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult, NewPartitions
 from minikafka.metadata.metadata_image import MetadataImage
+from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult, NewPartitions, refused_topic
 from minikafka.network.request import Request
 from minikafka.server.broker_config import BrokerConfig
 
 _TOPICS = ResourceType.TOPIC
 _Alterable = IncrementalAlterConfigsRequest.AlterConfigsResource | AlterConfigsRequest.AlterConfigsResource
-CreatableTopicResultMessage = CreateTopicsResponse.CreatableTopicResult
 
 
 class TopicController(Protocol):
@@ -40,7 +39,11 @@ class TopicController(Protocol):
         """The cluster as it has been decided so far."""
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+        self,
+        topics: Sequence[CreatableTopic],
+        *,
+        describable: Container[str] | None = None,
+        validate_only: bool = False,
     ) -> list[CreatableTopicResult]:
         """Make the topics, or only say what would come of it."""
 
@@ -84,13 +87,14 @@ class ControllerApis:
         describable = self._auth_helper.filter_by_authorized(
             request, AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, names
         )
-        wanted = [_creatable_topic(topic) for topic in body.topics if topic.name in creatable]
-        results = self._controller.create_topics(wanted, validate_only=body.validate_only)
+        wanted = [topic for topic in body.topics if topic.name in creatable]
         response = CreateTopicsResponse()
-        response.topics = [_created(result, describable=result.name in describable) for result in results]
+        response.topics = self._controller.create_topics(
+            wanted, describable=describable, validate_only=body.validate_only
+        )
         for name in dict.fromkeys(name for name in names if name not in creatable):
             error = ApiError(Errors.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-            response.topics.append(_created(CreatableTopicResult(name, error), describable=True))
+            response.topics.append(refused_topic(name, error))
         return response
 
     def delete_topics(self, request: Request) -> DeleteTopicsResponse:
@@ -258,39 +262,6 @@ def _invalid(message: str) -> ApiError:
 
 def _twice(values: list[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if values.count(value) > 1]
-
-
-def _creatable_topic(topic: CreateTopicsRequest.CreatableTopic) -> CreatableTopic:
-    return CreatableTopic(
-        topic.name,
-        topic.num_partitions,
-        topic.replication_factor,
-        [(assignment.partition_index, tuple(assignment.broker_ids)) for assignment in topic.assignments],
-        {config.name: config.value for config in topic.configs},
-    )
-
-
-def _created(result: CreatableTopicResult, *, describable: bool) -> CreatableTopicResultMessage:
-    """Of a new topic that may not be described, only name and id are told. Kafka: `createTopic`, its last part."""
-    message = CreatableTopicResultMessage(
-        name=result.name,
-        topic_id=result.topic_id,
-        error_code=result.error.error,
-        error_message=result.error.message,
-    )
-    if result.error.is_failure():
-        return message
-    if not describable:
-        message.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
-        return message
-    message.num_partitions, message.replication_factor = result.num_partitions, result.replication_factor
-    message.configs = [
-        CreatableTopicResultMessage.CreatableTopicConfigs(
-            name=entry.name, value=entry.value, config_source=entry.source
-        )
-        for entry in result.configs
-    ]
-    return message
 
 
 def _deleted(name: str | None, topic_id: str, error: ApiError) -> DeleteTopicsResponse.DeletableTopicResult:

@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
@@ -13,13 +13,13 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException, InvalidUpdateVersionException
 from minikafka.common.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import (
     ConfigRecord,
     FeatureLevelRecord,
     MetadataRecord,
     ProducerIdsRecord,
 )
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import (
@@ -27,14 +27,19 @@ from minikafka.metadata.configuration_control_manager import (
     ConfigChanges,
     ConfigurationControlManager,
 )
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult, NewPartitions
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.replication_control_manager import ReplicationControlManager
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
-from minikafka.metadata.topic_creation import TopicCreation
+from minikafka.metadata.topic_creation import (
+    CreatableTopic,
+    CreatableTopicResult,
+    NewPartitions,
+    TopicCreation,
+    refused_topic,
+)
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
@@ -230,11 +235,16 @@ class Controller:
     # Topics and their settings
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+        self,
+        topics: Sequence[CreatableTopic],
+        *,
+        describable: Container[str] | None = None,
+        validate_only: bool = False,
+        topic_ids: Mapping[str, str] | None = None,
     ) -> list[CreatableTopicResult]:
         """Makes each of `topics` that can be made; a result for each, and one for names that occur twice.
 
-        With `validate_only` nothing is made; the results say what would come of it.
+        With `validate_only` nothing is made; the results say what would come of it. For the rest see `TopicCreation`.
         Raises PolicyViolationException for more than 10,000 partitions. Kafka: `ControllerApis.createTopics`.
         """
         with self._lock:
@@ -242,15 +252,15 @@ class Controller:
             twice = {name for name in names if names.count(name) > 1}
             forbidden = {topic_names.CLUSTER_METADATA_TOPIC_NAME}
             possible = [topic for topic in topics if topic.name not in twice | forbidden]
-            results, records = self._topic_creation.create_topics(possible)
+            results, records = self._topic_creation.create_topics(possible, describable, topic_ids)
             if not validate_only:
                 self._log.append(records)
             for name in sorted(twice):
                 error = ApiError(Errors.INVALID_REQUEST, "Duplicate topic name.")
-                results.append(CreatableTopicResult(name, error))
+                results.append(refused_topic(name, error))
             for name in forbidden & set(names) - twice:
                 error = ApiError(Errors.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
-                results.append(CreatableTopicResult(name, error))
+                results.append(refused_topic(name, error))
             return results
 
     def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
@@ -307,11 +317,11 @@ class Controller:
         """A leader wants other ISRs for partitions of its own. Kafka: `QuorumController.alterPartition`."""
         with self._lock:
             try:
-                results, records = self._replication_control.alter_partition(request)
+                response, records = self._replication_control.alter_partition(request)
             except ApiException as exception:
-                return AlterPartitionResponse(Errors.for_exception(exception))
+                return AlterPartitionResponse(error_code=Errors.for_exception(exception))
             self._log.append(records)
-            return AlterPartitionResponse(Errors.NONE, tuple(results))
+            return response
 
     def elect_leaders(
         self, election: Election, partitions: Iterable[TopicPartition] | None = None

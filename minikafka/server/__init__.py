@@ -3,8 +3,7 @@
 Read `replica_manager` first: the way of a produce request, then that of a fetch. It stands on `all_partitions`
 (which partitions there are), and asks `transaction_verification` before a transactional append. What it says and is
 told of one partition: `log_append_result` and `produce_partition_status`, `log_read_result`, `fetch_partition_status`
-and `fetch_partition_data`, `list_offsets`, `offset_for_leader_epoch`. `preferred_read_replica` sends
-consumers elsewhere.
+and `fetch_partition_data`, `list_offsets`. `preferred_read_replica` sends consumers elsewhere.
 
 Then what waits: `delayed_operation`, `delayed_operation_purgatory` and `timer`, with `delayed_produce`, `delayed_fetch`
 and `delayed_delete_records`; `delayed_action_queue` says when they are woken.

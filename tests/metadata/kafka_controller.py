@@ -6,7 +6,7 @@ of what is called is not public, so it is called by reflection.
 
 from minikafka.common.error_codes import Errors
 from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.metadata.alter_partition import AlterPartitionRequest
+from minikafka.messages.apis import AlterPartitionRequest
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.partition_change_builder import Election
 
@@ -232,7 +232,8 @@ class KafkaController:
     def alter_partition(self, asked: AlterPartitionRequest):
         """The error of the only proposal in `asked` and, if it is accepted, the partition as it is then."""
         request_class = self.kafka.find_class(f"{_MESSAGES}.AlterPartitionRequestData")
-        (data,) = asked.partitions
+        (topic_data,) = asked.topics
+        (data,) = topic_data.partitions
         partition = request_class.PartitionData().setPartitionIndex(data.partition_index)
         partition.setLeaderEpoch(data.leader_epoch).setPartitionEpoch(data.partition_epoch)
         partition.setLeaderRecoveryState(int(data.leader_recovery_state))
@@ -242,7 +243,7 @@ class KafkaController:
             members.add(state.setBrokerEpoch(member.broker_epoch))
         partition.setNewIsrWithEpochs(members)
         topic = request_class.TopicData()
-        topic.setTopicId(self.kafka.find_class("org.apache.kafka.common.Uuid").fromString(data.topic_id))
+        topic.setTopicId(self.kafka.find_class("org.apache.kafka.common.Uuid").fromString(topic_data.topic_id))
         topic.partitions().add(partition)
         request = request_class().setBrokerId(asked.broker_id).setBrokerEpoch(asked.broker_epoch)
         request.topics().add(topic)
