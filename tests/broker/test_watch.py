@@ -3,11 +3,12 @@
 import os
 import pty
 import re
-import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -72,6 +73,13 @@ def test_the_view(tmp_path):
     assert re.search(r"reader\ufffd\[2J +waits for its answer", shown)
 
 
+def read_all(terminal, shown):
+    """Read what a program shows, as a terminal does, until it has ended."""
+    with suppress(OSError):  # the other side is closed
+        while data := os.read(terminal, 1 << 16):
+            shown += data
+
+
 @pytest.mark.parametrize("ends_by", [signal.SIGINT, signal.SIGTERM])
 def test_the_terminal(tmp_path, ends_by):
     ours, theirs = pty.openpty()
@@ -80,14 +88,15 @@ def test_the_terminal(tmp_path, ends_by):
         stdout=subprocess.PIPE, stderr=theirs, text=True,
     )  # fmt: skip
     os.close(theirs)
+    shown = bytearray()
+    reader = threading.Thread(target=read_all, args=[ours, shown])
+    reader.start()
     try:
         address = process.stdout.readline().split("//")[1].strip()
         producer = produce(address, 3)
-        shown = b""
         deadline = time.monotonic() + PATIENCE_S
         while not re.search(rb"shop-0 +0 +3 +3", shown) and time.monotonic() < deadline:
-            if select.select([ours], [], [], 1)[0]:
-                shown += os.read(ours, 1 << 16)
+            time.sleep(0.05)
         assert b"Warning: num.io.threads has no effect here" in shown
         assert re.search(rb"shop-0 +0 +3 +3", shown) and b"writer" in shown
         assert re.search(rb"DEBUG PRODUCE v\d+ no", shown)
@@ -98,6 +107,7 @@ def test_the_terminal(tmp_path, ends_by):
     finally:
         process.kill()
         process.wait()
+        reader.join()
         os.close(ours)
 
 
