@@ -10,6 +10,13 @@ from minikafka.checkpoint.lazy_offset_checkpoints import OffsetCheckpoints
 from minikafka.cluster.alter_partition_listener import AlterPartitionListener
 from minikafka.cluster.alter_partition_manager import AlterPartitionManager
 from minikafka.cluster.assignment_state import AssignmentState, OngoingReassignmentState, SimpleAssignmentState
+from minikafka.cluster.committed_partition_state import (
+    CommittedPartitionState,
+    PartitionState,
+    PendingExpandIsr,
+    PendingPartitionChange,
+    PendingShrinkIsr,
+)
 from minikafka.cluster.delayed_operations import DelayedOperations
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import FetchParams, FetchRequestPartitionData
@@ -17,13 +24,6 @@ from minikafka.cluster.log_delete_records_result import LogDeleteRecordsResult
 from minikafka.cluster.log_read_info import LogReadInfo
 from minikafka.cluster.offset_result_holder import OffsetResultHolder
 from minikafka.cluster.partition_listener import PartitionListener
-from minikafka.cluster.partition_state import (
-    CommittedPartitionState,
-    PartitionState,
-    PendingExpandIsr,
-    PendingPartitionChange,
-    PendingShrinkIsr,
-)
 from minikafka.cluster.replica import Replica
 from minikafka.common.directory_id import UNASSIGNED_DIR
 from minikafka.common.error_codes import Errors

@@ -180,7 +180,7 @@ def no_value(jvm: Any) -> Any:
     return getattr(getattr(jvm.scala, "None$"), "MODULE$")
 
 
-def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
+def _ask_maven_utils(jvm: Any, coordinates: tuple[str, ...], printer: Any) -> list[str]:
     companion, none = maven_utils(jvm), no_value(jvm)
     ivy_dir = jvm.scala.Some(str(cache_dir() / "ivy"))
     # The second settings are for a second try: without the machine's own Maven repository, which may hold a
@@ -194,7 +194,7 @@ def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
     return [*resolved, *map(str, sorted(spark_jars().glob("scala-library-2.13.*.jar")))]
 
 
-def _why(failure, report: str) -> str:
+def _why(failure: Any, report: str) -> str:
     """In one line: what kept Ivy from fetching, and what to do about it."""
     lines = [line.strip() for line in report.splitlines()]
     # Ivy ends with "not found" where it could not even ask; why it could not stands further up.

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from minikafka.common.errors import KafkaException
 
@@ -41,7 +42,7 @@ def naming(file: Path | str) -> Iterator[None]:
     try:
         yield
     except (OSError, MemoryError, KafkaException) as error:
-        failed = error.__cause__ if isinstance(error, KafkaException) else error
+        failed: Any = error.__cause__ if isinstance(error, KafkaException) else error
         of_the_machine = isinstance(failed, MemoryError) or getattr(failed, "errno", None) is not None
         if of_the_machine and getattr(failed, "filename", None) is None:
             failed.filename = str(file)

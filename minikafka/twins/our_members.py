@@ -112,11 +112,10 @@ def _attributes(node: ast.stmt) -> Iterator[tuple[str, int]]:
     """(name without its underscore, line) of what a statement in a class's body makes: its fields, those of its
     constructor, `other_name = method`.
     """
-    if isinstance(node, ast.FunctionDef):  # the constructor
-        assigned = (each for each in ast.walk(node) if isinstance(each, (ast.Assign, ast.AnnAssign)))
-    else:
-        assigned = iter([node] if isinstance(node, (ast.Assign, ast.AnnAssign)) else [])
-    for each in assigned:
+    statements = ast.walk(node) if isinstance(node, ast.FunctionDef) else [node]  # the constructor's
+    for each in statements:
+        if not isinstance(each, (ast.Assign, ast.AnnAssign)):
+            continue
         targets = each.targets if isinstance(each, ast.Assign) else [each.target]
         for target in targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":

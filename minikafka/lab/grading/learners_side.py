@@ -24,6 +24,7 @@ from minikafka.lab.rebuild import also_asked, harnesses
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import WrongParametersError, absent
 from minikafka.lab.rebuild.performer import Here, Role, plainly
+from minikafka.spark import spark_jvm as jvm
 
 _function: Callable[..., Any]
 _performer: Here
@@ -200,7 +201,6 @@ def _without_classes_of_libraries(value: Any) -> Any:
 def _no_processes_of_java() -> Iterator[None]:
     """What is started in the block may start no processes itself."""
     from minikafka.lab.sandbox.inside import forbid_processes
-    from minikafka.spark import spark_jvm as jvm
 
     start = subprocess.Popen
 
