@@ -606,7 +606,7 @@ class Partition:
                 records, self.leader_epoch, origin, verification_guard, transaction_version
             )
 
-            # 4. Where the leader is alone in the ISR, the records are replicated already.
+            # 4. The high watermark may rise at once: the leader may be alone in the ISR.
             leader_hw_incremented = self._maybe_increment_leader_hw(leader_log, self._time.milliseconds())
 
         # 5. Whoever called wakes requests by this, once no lock is held.

@@ -39,12 +39,12 @@ class KafkaJarsUnavailableError(Exception):
 def kafka_classpath(part: str = "broker") -> list[str]:
     """The paths of the jars of `part` ("storage" or "broker") with everything they depend on, fetched when missing.
 
-    Raises KafkaJarsUnavailableError.
+    Another process that fetches them is waited for. Raises KafkaJarsUnavailableError, OSError.
     """
     if jars := cached_classpath(part):
         return jars
     with _alone():
-        return cached_classpath(part) or fetch(part)
+        return cached_classpath(part) or _fetch(part)
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
@@ -65,7 +65,15 @@ def _is_jar(path: str) -> bool:
 
 
 def fetch(part: str = "broker") -> list[str]:
-    """Resolve and download the jars of `part`, whether or not the cache has them. Raises KafkaJarsUnavailableError."""
+    """Resolve and download the jars of `part`, whether or not the cache has them.
+
+    Raises KafkaJarsUnavailableError, OSError where the disk has no room.
+    """
+    with _alone():
+        return _fetch(part)
+
+
+def _fetch(part: str) -> list[str]:
     jars = _resolve(COORDINATES[part])
     if damaged := [jar for jar in jars if not _is_jar(jar) and Path(jar).is_relative_to(cache_dir())]:
         for jar in damaged:  # Ivy takes what is there for the jar

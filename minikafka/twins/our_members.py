@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.common.python_source import parse
 from minikafka.twins.twin_name import TwinName, twin_names
 
 ROOMS = (
@@ -75,7 +76,7 @@ def our_members() -> tuple[OurMember, ...]:
 
 def members_of(source: str, module: str) -> Iterator[OurMember]:
     """The members that the text of a module declares."""
-    yield from _members(ast.parse(source).body, module, "", "")
+    yield from _members(parse(source).body, module, "", "")
 
 
 def camel_case(name: str) -> str:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from minikafka.common.python_source import parse
 from minikafka.lab.exercises.exercise import said
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import frame
@@ -77,7 +78,7 @@ def _made(name: str, code: str) -> Callable[..., Any]:
     file = f"<{name}>"
     # So that an explanation can quote the line that it names.
     linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
-    tree = ast.parse(code, file)
+    tree = parse(code, file)
     future = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

@@ -323,7 +323,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may be long in coming: only `max.compaction.lag.ms` makes it come at any dirty ratio.
 # - Aborted records never get into the offset map: they go, and hide no other record.
 # - A marker stays as long as anything of its transaction does, then until its own horizon.
-# - A producer's last batch keeps its header: the log needs the sequence number to recognise a duplicate.
+# - While the log remembers a producer, its last batch keeps its header: the log needs the sequence number to recognise a duplicate.
 #
 # ![The three stages of a tombstone](../diagrams/compaction_tombstone.svg)
 #
