@@ -31,6 +31,8 @@ from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.default_alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
 from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
+from minikafka.server.fetch_manager import FetchManager
+from minikafka.server.fetch_session_cache import FetchSessionCache
 from minikafka.server.in_process_send import InProcessSend, Peer
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.replica_fetcher_manager import ReplicaFetcherManager
@@ -131,7 +133,7 @@ class Broker:
         self.listeners = tuple(listeners) or (Endpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
         self._controller = controller
         self._incarnation_id = incarnation_id
-        self._time = time
+        self.time = time
         self._scheduler = scheduler
         self.config = BrokerConfig(
             {**(settings or {}), "node.id": broker_id, "log.dirs": ",".join(str(log_dir) for log_dir in log_dirs)}
@@ -182,8 +184,11 @@ class Broker:
             self.config, self.dynamic_config, self.metadata_cache, self.log_manager, self.replica_manager
         )
         self._publishing = threading.RLock()  # held by whoever reads the metadata log
-        # 5. The door.
+        # 5. The door, and what is remembered of readers.
         self.request_channel = RequestChannel(time)
+        self.fetch_manager = FetchManager(
+            time, FetchSessionCache.with_slots(self.config.max_incremental_fetch_session_cache_slots)
+        )
         self.apis = KafkaApis(
             self.request_channel,
             self.replica_manager,
@@ -192,6 +197,7 @@ class Broker:
             self.dynamic_config,
             controller,
             ProducerIdManager(lambda: controller.allocate_producer_ids(broker_id, epoch())),
+            self.fetch_manager,
             authorizer=authorizer,
             cluster_id=cluster_id,
         )
@@ -270,7 +276,7 @@ class Broker:
             parsed = Request.parse(
                 request,
                 ticket.answer,
-                arrived_ms=self._time.milliseconds(),
+                arrived_ms=self.time.milliseconds(),
                 principal=principal,
                 listener_name=listener_name or self.listeners[0].listener_name,
                 client_address=client_address,
@@ -279,6 +285,7 @@ class Broker:
             logger.info("Closing a connection because of a bad request: %s", error)
             ticket.answer(NoBytes.CLOSE)
             return ticket
+        ticket.request = parsed
         try:
             self.apis.handle(parsed)
         except NullPointerException:  # a produce request without records, which Kafka leaves without an answer

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
-from minikafka.network.request import Answer
+from minikafka.network.request import Answer, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
@@ -49,8 +50,13 @@ class BrokerServer:
         *,
         node_id: int = 1,
         time: Time | None = None,
+        around: Callable[[Handle], Handle] = lambda handle: handle,
     ):
-        """A node that has not started; nothing is touched yet. `settings`: names and texts as in a broker's file.
+        """A node that has not started; nothing is touched yet.
+
+        - `settings`: names and texts as in a broker's file.
+        - `time`: the broker's clock; connections live by the machine's.
+        - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
 
         Raises what `require_valid` and `SocketServerConfig` raise.
         """
@@ -59,18 +65,24 @@ class BrokerServer:
         self.node_id = node_id
         self._settings = dict(settings or {})
         self._time = time or SystemTime()
-        self._scheduler = KafkaScheduler()
+        self._scheduler = KafkaScheduler(time=self._time)
         self._values: SingleVoterLog | None = None
         self.controller: Controller | None = None
         self.broker: Broker | None = None
-        self.sockets = SocketServer(SocketServerConfig(self._settings), self._time, self._handle)
+        self.sockets = SocketServer(SocketServerConfig(self._settings), SystemTime(), around(self._handle))
 
     @property
     def endpoints(self) -> list[Endpoint]:
         """Where clients reach the broker, with the ports that it has got."""
         return self.sockets.endpoints
 
-    def start(self, handle: Handle | None = None) -> None:
+    @property
+    def waiting_requests(self) -> list[Request]:
+        """The requests that wait for their answers, at most one of each connection, the oldest one in front."""
+        waiting = [channel.waiting_request for channel in self.sockets.channels]
+        return sorted(filter(None, waiting), key=lambda request: request.arrived_ms)
+
+    def start(self) -> None:
         """Format or load the directories, and serve clients from when this returns. Kafka: `KafkaRaftServer.startup`.
 
         Raises KafkaException for directories that cannot be served, what a log manager raises, ConfigException and
@@ -130,14 +142,31 @@ class BrokerServer:
         self.broker.shutdown()
         self._values.close()
 
+    def run_due_tasks(self) -> None:
+        """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
+        done = threading.Event()
+        self._scheduler.schedule_once("clock-was-moved", done.set)
+        done.wait()
+
     def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
-        self.broker.handle(
+
+        def answered(what: Answer) -> None:
+            channel.waiting_request = None
+            answer(what)
+
+        ticket = self.broker.handle(
             request,
             client_address=channel.client_address,
             listener_name=channel.listener_name,
-            on_answer=answer,
+            on_answer=answered,
         )
+        if ticket.request is not None:
+            channel.client_id = ticket.request.header.client_id
+            if not ticket.done:
+                channel.waiting_request = ticket.request
+                if ticket.done:  # meanwhile, by another thread
+                    channel.waiting_request = None
         self.publish()
 
     def publish(self) -> None:

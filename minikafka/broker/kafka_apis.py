@@ -52,6 +52,7 @@ from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
 from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
+from minikafka.server.fetch_manager import FetchManager
 from minikafka.server.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class KafkaApis:
         dynamic_config: DynamicBrokerConfig,
         controller: TopicController,
         producer_id_manager: ProducerIdManager,
+        fetch_manager: FetchManager,
         *,
         authorizer: Authorizer | None = None,
         cluster_id: str = "",
@@ -100,7 +102,7 @@ class KafkaApis:
         current_leaders = CurrentLeaders(replica_manager, metadata_cache)
         produce = ProduceHandler(replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders)
         fetch = FetchHandler(
-            replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders, config
+            replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders, config, fetch_manager
         )
         metadata = MetadataHandler(
             metadata_cache,

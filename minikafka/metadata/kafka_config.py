@@ -73,7 +73,7 @@ def _check_ids(values: Mapping[str, Any]) -> None:
 
 
 def _check_groups(values: Mapping[str, Any]) -> None:
-    """Kafka: `GroupCoordinatorConfig`, `ShareGroupConfig`."""
+    """What Kafka checks in the settings of the coordinators of groups and share groups."""
 
     def not_below(larger: str, smaller: str) -> None:
         _require(values[larger] >= values[smaller], f"{larger} must be greater than or equal to {smaller}")

@@ -22,6 +22,7 @@ SETTINGS = {
     "replica.fetch.backoff.ms": 0,
     "replica.fetch.wait.max.ms": 0,
     "auto.create.topics.enable": False,
+    "max.incremental.fetch.session.cache.slots": 0,  # test_fetch_sessions_against_kafka.py has sessions
     "listener.name.inside.max.connections": 7,
     "listener.name.inside.ssl.key.password": "secret",
     "a.setting.of.my.own": "also secret",
@@ -51,7 +52,7 @@ class TheirRecords:
 class BothSides:
     """Brokers 0 and 1 of either kind, with the same metadata. Broker 0 leads all but `far-away`."""
 
-    def __init__(self, kafka, directory):
+    def __init__(self, kafka, directory, settings=SETTINGS):
         self.script = ScriptedController()
         self.time = ManualTime(START_MS)
         self.kafkas = KafkaCluster(kafka, directory / "kafka", START_MS)
@@ -69,7 +70,7 @@ class BothSides:
                 "controller.quorum.voters": "100@localhost:9093",
                 "controller.listener.names": "CONTROLLER",
                 "listeners": f"PLAINTEXT://localhost:{9100 + broker_id}",
-                **SETTINGS,
+                **settings,
             }
             logs = {"node.id": broker_id, "log.dirs": directory / "kafka" / str(broker_id)}
             self.kafkas.start(broker_id, epoch, {**settings, **logs})

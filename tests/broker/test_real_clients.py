@@ -8,6 +8,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
+from tests.kafka_clients import KafkaClients
 
 PATIENCE_S = 20
 
@@ -119,3 +120,50 @@ def test_kafka_python_writes_and_reads(address):
             found[record.offset] = record.value
     consumer.close()
     assert found == {number: b"%d" % number for number in range(100)}
+
+
+def test_kafka_python_reads_in_a_fetch_session(tmp_path):
+    from kafka import KafkaConsumer
+    from kafka import TopicPartition as Partition
+
+    server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    address = f"127.0.0.1:{server.endpoints[0].port}"
+    admin = AdminClient({"bootstrap.servers": address})
+    for made in admin.create_topics([NewTopic("busy", 1, 1), NewTopic("still", 4, 1)]).values():
+        made.result(PATIENCE_S)
+    consumer = KafkaConsumer(bootstrap_servers=address, group_id=None)
+    consumer.assign([Partition("busy", 0), *(Partition("still", number) for number in range(4))])
+    consumer.seek_to_beginning()
+    producer = Producer({"bootstrap.servers": address})
+    for number in range(5):
+        producer.produce("busy", b"%d" % number, partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+        [record] = sum(consumer.poll(PATIENCE_S * 1000).values(), [])
+        assert (record.offset, record.value) == (number, b"%d" % number)
+    sessions = len(server.broker.fetch_manager.cache)
+    consumer.close()
+    server.stop()
+    assert sessions == 1
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_kafkas_own_consumer_reads_in_a_fetch_session(kafka, tmp_path, caplog):
+    caplog.set_level("DEBUG", "minikafka.server")
+    server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    clients = KafkaClients(kafka, f"127.0.0.1:{server.endpoints[0].port}")
+    clients.create_topic("java")
+    producer = clients.producer()
+    now_ms = time.time_ns() // 1_000_000
+    sent = [[(now_ms + batch, b"k", b"%d-%d" % (batch, each), []) for each in range(50)] for batch in range(20)]
+    for records in sent:
+        clients.send(producer, "java", records)
+    producer.close()
+    found = clients.consume("java")
+    sessions = len(server.broker.fetch_manager.cache)
+    server.stop()
+    assert [bytes(value) for _, _, _, value in found] == [value for records in sent for _, _, value, _ in records]
+    assert sum("Created fetch session" in record.getMessage() for record in caplog.records) == 1
+    assert sessions == 0  # the consumer has ended it

@@ -27,6 +27,7 @@ ALLOWED["tools"] = {*ALLOWED["metadata"], "tools"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "raft", "broker"}
+ALLOWED["testing"] = {*ALLOWED["broker"], "testing"}
 ALLOWED["jvm"] = {"common", "jvm"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "jvm", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
@@ -62,6 +63,21 @@ def test_importing_minikafka_takes_less_than_a_fifth_of_a_second():
 def test_importing_pulls_in_nothing_heavy(module):
     loaded = set(run(f"import sys, {module}; print(*(name.split('.')[0] for name in sys.modules))").split())
     assert not loaded & HEAVY
+
+
+def test_a_broker_is_ready_without_what_its_start_does_not_need(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+import minikafka.cli.serve
+from minikafka.broker.broker_server import BrokerServer
+server = BrokerServer([Path({str(tmp_path / "data")!r})], {{"listeners": "PLAINTEXT://127.0.0.1:0"}})
+server.start()
+print(*(name.split(".")[0] for name in sys.modules))
+server.stop()
+"""
+    needless = {*HEAVY, *CODECS, "rich", "asyncio", "multiprocessing", "xml", "http"}
+    assert set(run(code).split()) & needless == {"crc32c"}
 
 
 def modules_of(room: str) -> list[Path]:
