@@ -17,7 +17,7 @@ from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
 from minikafka.network.request import Answer
 from minikafka.network.server.kafka_channel import KafkaChannel
-from minikafka.network.server.socket_server import Handle, SocketServer
+from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
 
@@ -65,8 +65,10 @@ class BrokerServer:
         """Where clients reach the broker, with the ports that it has got."""
         return self.sockets.endpoints
 
-    def start(self, handle: Handle | None = None) -> None:
+    def start(self, *, by_hand: bool = False) -> None:
         """Format or load the directories, and serve clients from when this returns. Kafka: `KafkaRaftServer.startup`.
+
+        `by_hand`: the loop of the sockets has no thread, and goes round when its `turn` is called.
 
         Raises KafkaException for directories that cannot be served, what a log manager raises, ConfigException and
         OSError; then nothing is left running.
@@ -106,7 +108,8 @@ class BrokerServer:
             self.broker.startup()
             self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
             # 4. Clients.
-            self.sockets.start()
+            if not by_hand:
+                self.sockets.start()
         except BaseException:
             self._let_go()
             raise
