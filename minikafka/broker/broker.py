@@ -30,6 +30,8 @@ from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.default_alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
+from minikafka.server.fetch_manager import FetchManager
+from minikafka.server.fetch_session_cache import FetchSessionCache
 from minikafka.server.in_process_send import InProcessSend, Peer
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.replica_fetcher_manager import ReplicaFetcherManager
@@ -178,8 +180,11 @@ class Broker:
             self.config, self.metadata_cache, self.log_manager, self.replica_manager
         )
         self._publishing = threading.RLock()  # held by whoever reads the metadata log
-        # 5. The door.
+        # 5. The door, and what is remembered of readers.
         self.request_channel = RequestChannel(time)
+        self.fetch_manager = FetchManager(
+            time, FetchSessionCache.with_slots(self.config.max_incremental_fetch_session_cache_slots)
+        )
         self.apis = KafkaApis(
             self.request_channel,
             self.replica_manager,
@@ -187,6 +192,7 @@ class Broker:
             self.config,
             controller,
             ProducerIdManager(lambda: controller.allocate_producer_ids(broker_id, epoch())),
+            self.fetch_manager,
             authorizer=authorizer,
             cluster_id=cluster_id,
         )

@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -48,17 +49,23 @@ class BrokerServer:
         *,
         node_id: int = 1,
         time: Time | None = None,
+        around: Callable[[Handle], Handle] = lambda handle: handle,
     ):
-        """A node that has not started; nothing is touched yet. `settings`: names and texts as in a broker's file."""
+        """A node that has not started; nothing is touched yet.
+
+        - `settings`: names and texts as in a broker's file.
+        - `time`: the broker's clock; connections live by the machine's.
+        - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
+        """
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         self.node_id = node_id
         self._settings = dict(settings or {})
         self._time = time or SystemTime()
-        self._scheduler = KafkaScheduler()
+        self._scheduler = KafkaScheduler(time=self._time)
         self._values: SingleVoterLog | None = None
         self.controller: Controller | None = None
         self.broker: Broker | None = None
-        self.sockets = SocketServer(SocketServerConfig(self._settings), self._time, self._handle)
+        self.sockets = SocketServer(SocketServerConfig(self._settings), SystemTime(), around(self._handle))
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -127,6 +134,12 @@ class BrokerServer:
         assert self.broker is not None and self._values is not None
         self.broker.shutdown()
         self._values.close()
+
+    def run_due_tasks(self) -> None:
+        """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
+        done = threading.Event()
+        self._scheduler.schedule_once("clock-was-moved", done.set)
+        done.wait()
 
     def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None

@@ -12,7 +12,6 @@ from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.node import Node
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.messages.apis import FetchRequest, FetchResponse
 from minikafka.metadata.metadata_cache import MetadataCache
@@ -22,21 +21,19 @@ from minikafka.network.request_channel import RequestChannel
 from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.fetch_context import FetchContext
+from minikafka.server.fetch_manager import FIRST_VERSION_WITH_TOPIC_IDS, FetchManager
+from minikafka.server.fetch_metadata import FetchMetadata
 from minikafka.server.fetch_partition_data import FetchPartitionData
+from minikafka.server.fetch_session import INVALID_PREFERRED_REPLICA_ID, PartitionData
 from minikafka.server.replica_manager import ReplicaManager
 
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
 LAST_VERSION_WITHOUT_STORAGE_ERROR = 5
 FIRST_VERSION_WITH_CLIENT_METADATA = 11
-FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
 FIRST_VERSION_WITH_LEADERS = 16
 INVALID_LAST_STABLE_OFFSET = -1
-INVALID_PREFERRED_REPLICA_ID = -1
 
-FetchableTopicResponse = FetchResponse.FetchableTopicResponse
-PartitionData = FetchableTopicResponse.PartitionData
 
 _Partition = tuple[TopicIdPartition, FetchRequestPartitionData]
 _Answer = tuple[TopicIdPartition, PartitionData]
@@ -45,9 +42,7 @@ _Answer = tuple[TopicIdPartition, PartitionData]
 class FetchHandler:
     """Sorts the partitions of a fetch request, has the good ones read, and answers for all.
 
-    Simpler than Kafka: no quotas, no metrics, and no fetch sessions: a request that wants to begin one is answered
-    without one, as by a broker whose session cache is full, and one that continues a session that it does not have is
-    refused. Kafka: `KafkaApis.handleFetchRequest`.
+    Simpler than Kafka: no quotas and no metrics. Kafka: `KafkaApis.handleFetchRequest`.
     """
 
     def __init__(
@@ -58,6 +53,7 @@ class FetchHandler:
         request_channel: RequestChannel,
         current_leaders: CurrentLeaders,
         config: BrokerConfig,
+        fetch_manager: FetchManager,
     ):
         self._replica_manager = replica_manager
         self._metadata_cache = metadata_cache
@@ -65,6 +61,7 @@ class FetchHandler:
         self._request_channel = request_channel
         self._current_leaders = current_leaders
         self._config = config
+        self._fetch_manager = fetch_manager
 
     def handle_fetch_request(self, request: Request) -> None:
         """Read what the request asks for, and answer when there is enough of it.
@@ -72,16 +69,20 @@ class FetchHandler:
         Kafka: `KafkaApis.handleFetchRequest`.
         """
         body, version = request.body_of(FetchRequest), request.header.api_version
-        # 1. The session; there are none.
-        if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-            response = FetchResponse(error_code=Errors.FETCH_SESSION_ID_NOT_FOUND)
-            self._request_channel.send_response(request, response)
-            return
+        # 1. The session, which may have partitions that the request does not name.
+        context = self._fetch_manager.new_context(
+            version,
+            FetchMetadata(body.session_id, body.session_epoch),
+            _replica(request)[0] >= 0,
+            self._requested(body, version),
+            self._forgotten(body, version),
+            self._metadata_cache.get_topic_name,
+        )
         # 2. Which partitions may be read, and are there? The others get their errors behind the rest.
-        interesting, erroneous = self._sorted(request, self._requested(body, version))
+        interesting, erroneous = self._sorted(request, context.partitions())
 
         def send_response(read: Sequence[tuple[TopicIdPartition, FetchPartitionData]]) -> None:
-            self._request_channel.send_response(request, self._response(request, read, erroneous))
+            self._request_channel.send_response(request, self._response(request, context, read, erroneous))
 
         if not interesting:
             send_response([])
@@ -92,15 +93,13 @@ class FetchHandler:
         # 4. Read; the answer comes now or later.
         self._replica_manager.fetch_messages(params, interesting, send_response)
 
-    def _requested(self, body: FetchRequest, version: int) -> list[_Partition]:
+    def _requested(self, body: FetchRequest, version: int) -> dict[TopicIdPartition, FetchRequestPartitionData]:
         """Every partition with its topic's id and name ("" if no topic has the id); of one that is named twice the last
         question counts, in the place of the first. Kafka: `FetchRequest.fetchData`.
         """
         requested: dict[TopicIdPartition, FetchRequestPartitionData] = {}
         for topic in body.topics:
-            name = topic.topic
-            if version >= FIRST_VERSION_WITH_TOPIC_IDS:
-                name = self._metadata_cache.get_topic_name(topic.topic_id) or ""
+            name = self._name(topic, version)
             for partition in topic.partitions:
                 key = TopicIdPartition(topic.topic_id, TopicPartition(name, partition.partition))
                 requested[key] = FetchRequestPartitionData(
@@ -111,7 +110,20 @@ class FetchHandler:
                     _optional_epoch(partition.current_leader_epoch),
                     _optional_epoch(partition.last_fetched_epoch),
                 )
-        return list(requested.items())
+        return requested
+
+    def _forgotten(self, body: FetchRequest, version: int) -> list[TopicIdPartition]:
+        """The partitions that the request's session is not to have any more. Kafka: `FetchRequest.forgottenTopics`."""
+        return [
+            TopicIdPartition(topic.topic_id, TopicPartition(self._name(topic, version), index))
+            for topic in body.forgotten_topics_data
+            for index in topic.partitions
+        ]
+
+    def _name(self, topic: FetchRequest.FetchTopic | FetchRequest.ForgottenTopic, version: int) -> str:
+        if version < FIRST_VERSION_WITH_TOPIC_IDS:
+            return topic.topic
+        return self._metadata_cache.get_topic_name(topic.topic_id) or ""
 
     def _sorted(self, request: Request, requested: list[_Partition]) -> tuple[list[_Partition], list[_Answer]]:
         """Those partitions that can be read, and the errors of the others. Followers need a right of their own."""
@@ -176,6 +188,7 @@ class FetchHandler:
     def _response(
         self,
         request: Request,
+        context: FetchContext,
         read: Sequence[tuple[TopicIdPartition, FetchPartitionData]],
         erroneous: list[_Answer],
     ) -> FetchResponse:
@@ -192,10 +205,9 @@ class FetchHandler:
                 if leader.node is not None:
                     leaders[leader.node.id] = leader.node
         answers.update(erroneous)
-        response = FetchResponse(responses=_by_topic(answers))
-        if _replica(request)[0] < 0:
-            response.node_endpoints = node_endpoints(FetchResponse.NodeEndpoint, leaders)
-        return response
+        is_from_follower = _replica(request)[0] >= 0
+        endpoints = [] if is_from_follower else node_endpoints(FetchResponse.NodeEndpoint, leaders)
+        return context.update_and_generate_response_data(answers, endpoints)
 
 
 _ERRORS_THAT_NAME_THE_LEADER = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
@@ -243,23 +255,3 @@ def _partition_data(version: int, index: int, data: FetchPartitionData) -> Parti
 def _bytes_of(records: FileRecords | MemoryRecords) -> BytesLike:
     """Kafka lets the kernel send the file's bytes; here they are read when the response is made."""
     return records.buffer if isinstance(records, MemoryRecords) else records.read(0, records.size_in_bytes)
-
-
-def _by_topic(answers: dict[TopicIdPartition, PartitionData]) -> list[FetchableTopicResponse]:
-    """The partitions in their order; those of one topic that follow each other are together.
-
-    Kafka: `FetchResponse.toMessage`.
-    """
-    topics: list[FetchableTopicResponse] = []
-    for key, answer in answers.items():
-        last = topics[-1] if topics else None
-        if last is None or not _is_of(last, key):
-            last = FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id)
-            topics.append(last)
-        last.partitions.append(answer)
-    return topics
-
-
-def _is_of(topic: FetchableTopicResponse, key: TopicIdPartition) -> bool:
-    """Whether the partition belongs to the topic, by the id if there is one."""
-    return topic.topic_id == key.topic_id if topic.topic_id != ZERO_UUID else topic.topic == key.topic

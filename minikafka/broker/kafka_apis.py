@@ -44,6 +44,7 @@ from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
+from minikafka.server.fetch_manager import FetchManager
 from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from minikafka.server.replica_manager import ReplicaManager
@@ -81,6 +82,7 @@ class KafkaApis:
         config: BrokerConfig,
         controller: TopicController,
         producer_id_manager: ProducerIdManager,
+        fetch_manager: FetchManager,
         *,
         authorizer: Authorizer | None = None,
         cluster_id: str = "",
@@ -93,7 +95,7 @@ class KafkaApis:
         current_leaders = CurrentLeaders(replica_manager, metadata_cache)
         produce = ProduceHandler(replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders)
         fetch = FetchHandler(
-            replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders, config
+            replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders, config, fetch_manager
         )
         metadata = MetadataHandler(
             metadata_cache,

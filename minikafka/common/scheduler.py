@@ -11,11 +11,10 @@ import heapq
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from minikafka.common.time import ManualTime
+from minikafka.common.time import ManualTime, SystemTime, Time
 
 logger = logging.getLogger(__name__)
 
@@ -117,12 +116,14 @@ class ManualScheduler:
 
 
 class KafkaScheduler:
-    """Runs tasks on `threads` daemon threads by the monotonic clock. Kafka: `KafkaScheduler`.
+    """Runs tasks on `threads` daemon threads by the clock that never goes back. Kafka: `KafkaScheduler`.
 
-    A task that raises is logged and, if periodic, runs again at its next time.
+    A task that raises is logged and, if periodic, runs again at its next time. `time`: the machine's unless another one
+    is given. One that is moved is looked at when the next task is scheduled.
     """
 
-    def __init__(self, threads: int = 1, thread_name_prefix: str = "minikafka-scheduler-"):
+    def __init__(self, threads: int = 1, thread_name_prefix: str = "minikafka-scheduler-", *, time: Time | None = None):
+        self._now_ms = (time or SystemTime()).hi_res_clock_ms
         self._threads = [
             threading.Thread(target=self._run, name=f"{thread_name_prefix}{i}", daemon=True) for i in range(threads)
         ]
@@ -152,7 +153,7 @@ class KafkaScheduler:
 
     def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
-        scheduled = ScheduledTask(name, task, _now_ms() + delay_ms, period_ms)
+        scheduled = ScheduledTask(name, task, self._now_ms() + delay_ms, period_ms)
         with self._lock:
             self._push(scheduled)
         return scheduled
@@ -170,7 +171,7 @@ class KafkaScheduler:
             if scheduled.periodic and not scheduled.cancelled:
                 with self._lock:
                     if self._running:
-                        scheduled.due_ms = _now_ms() + scheduled.period_ms
+                        scheduled.due_ms = self._now_ms() + scheduled.period_ms
                         self._push(scheduled)
 
     def _next_due(self) -> ScheduledTask | None:
@@ -180,7 +181,7 @@ class KafkaScheduler:
                 if not self._queue:
                     self._wake.wait()
                     continue
-                wait_ms = self._queue[0][0] - _now_ms()
+                wait_ms = self._queue[0][0] - self._now_ms()
                 if wait_ms > 0:
                     self._wake.wait(min(wait_ms / 1000, threading.TIMEOUT_MAX))
                     continue
@@ -192,7 +193,3 @@ class KafkaScheduler:
     def _push(self, scheduled: ScheduledTask) -> None:
         heapq.heappush(self._queue, (scheduled.due_ms, next(self._order), scheduled))
         self._wake.notify()
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

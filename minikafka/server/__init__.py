@@ -6,6 +6,10 @@ told of one partition: `log_append_result` and `produce_partition_status`, `log_
 and `fetch_partition_data`, `list_offsets`, `offset_for_leader_epoch`. `preferred_read_replica` sends
 consumers elsewhere.
 
+Then fetch sessions: `fetch_manager` (which session a request has), `fetch_context` (what it reads and is told),
+`fetch_session` (what is remembered of its reader, by `fetch_metadata`), `fetch_session_cache` and
+`fetch_session_cache_shard` (which sessions there are).
+
 Then what waits: `delayed_operation`, `delayed_operation_purgatory` and `timer`, with `delayed_produce`, `delayed_fetch`
 and `delayed_delete_records`; `delayed_action_queue` says when they are woken.
 

@@ -27,6 +27,7 @@ CONFIG = ConfigDef(
         # Requests
         ConfigKey("message.max.bytes", Type.INT, 1024 * 1024 + 12, Range(0)),
         ConfigKey("fetch.max.bytes", Type.INT, 55 * 1024 * 1024, Range(1024)),
+        ConfigKey("max.incremental.fetch.session.cache.slots", Type.INT, 1000, Range(0)),
         ConfigKey("request.timeout.ms", Type.INT, 30_000),
         ConfigKey("producer.purgatory.purge.interval.requests", Type.INT, 1000),
         ConfigKey("fetch.purgatory.purge.interval.requests", Type.INT, 1000),
@@ -93,6 +94,7 @@ class BrokerConfig(AbstractConfig):
         self.fetch_purgatory_purge_interval_requests = get("fetch.purgatory.purge.interval.requests")
         self.delete_records_purgatory_purge_interval_requests = get("delete.records.purgatory.purge.interval.requests")
         self.fetch_max_bytes = get("fetch.max.bytes")
+        self.max_incremental_fetch_session_cache_slots = get("max.incremental.fetch.session.cache.slots")
         self.request_timeout_ms = get("request.timeout.ms")
         self.transaction_partition_verification_enable = self.get_boolean("transaction.partition.verification.enable")
         self.add_partitions_to_txn_retry_backoff_ms = get("add.partitions.to.txn.retry.backoff.ms")

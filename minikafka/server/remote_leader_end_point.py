@@ -20,6 +20,7 @@ from minikafka.record.format.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.fetch_metadata import FINAL_EPOCH
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.leader_end_point import ReplicaFetch
@@ -36,13 +37,12 @@ FETCH_VERSION_WITHOUT_TOPIC_IDS = 12
 LIST_OFFSETS_VERSION = 11
 OFFSET_FOR_LEADER_EPOCH_VERSION = 4
 
-_FULL_FETCH_EPOCH = 0
-
 
 class RemoteLeaderEndPoint:
     """The leader behind a connection.
 
-    Simpler than Kafka: fetch requests are whole, none of them continues a fetch session.
+    Simpler than Kafka: this follower has no fetch session: each of its requests names all partitions, and wants no
+    session of the leader.
     Kafka: `kafka.server.RemoteLeaderEndPoint`.
     """
 
@@ -111,7 +111,7 @@ class RemoteLeaderEndPoint:
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
-            session_epoch=_FULL_FETCH_EPOCH,
+            session_epoch=FINAL_EPOCH,
             topics=[
                 fetch.FetchTopic(
                     topic=topic,

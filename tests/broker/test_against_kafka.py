@@ -29,6 +29,7 @@ SETTINGS = {
     "replica.fetch.backoff.ms": 0,
     "replica.fetch.wait.max.ms": 0,
     "auto.create.topics.enable": False,
+    "max.incremental.fetch.session.cache.slots": 0,  # test_fetch_sessions_against_kafka.py has sessions
 }
 
 
@@ -45,7 +46,7 @@ class TheirRecords:
 class BothSides:
     """Brokers 0 and 1 of either kind, with the same metadata. Broker 0 leads all but `far-away`."""
 
-    def __init__(self, kafka, directory):
+    def __init__(self, kafka, directory, settings=SETTINGS):
         self.script = ScriptedController()
         self.time = ManualTime(START_MS)
         self.kafkas = KafkaCluster(kafka, directory / "kafka", START_MS)
@@ -68,7 +69,7 @@ class BothSides:
                     "controller.listener.names": "CONTROLLER",
                     "listeners": f"PLAINTEXT://localhost:{9100 + broker_id}",
                     "log.dirs": directory / "kafka" / str(broker_id),
-                    **SETTINGS,
+                    **settings,
                 },
             )
             self.ours[broker_id] = Broker(
@@ -77,7 +78,7 @@ class BothSides:
                 TheirRecords(self.script),
                 time=self.time,
                 scheduler=ManualScheduler(self.time),
-                settings=SETTINGS,
+                settings=settings,
                 find_peer=self.ours.get,
                 incarnation_id=fixed_id("incarnation", broker_id),
                 cluster_id="minikafka",

@@ -214,11 +214,39 @@ def fetch_as(cluster, replica_id, principal):
     return cluster.send(0, ApiKeys.FETCH, 12, fetch(replica_id=replica_id, topics=[topic]), principal=principal)
 
 
-def test_there_are_no_fetch_sessions(three):
+def test_a_fetch_session_tells_only_what_is_new(three):
     begun = answer_of(three.fetch(0, "t", 0, session_epoch=0), ApiKeys.FETCH, 12)
-    assert (begun.error_code, begun.session_id, len(begun.responses)) == (0, 0, 1)
-    continued = answer_of(three.fetch(0, "t", 0, session_id=7, session_epoch=1), ApiKeys.FETCH, 12)
-    assert (continued.error_code, continued.responses) == (Errors.FETCH_SESSION_ID_NOT_FOUND, [])
+    assert (begun.error_code, only_partition(begun).high_watermark) == (0, 0) and begun.session_id > 0
+
+    def go_on(epoch, offset=0):
+        return three.fetch(0, "t", offset, session_id=begun.session_id, session_epoch=epoch)
+
+    nothing = answer_of(go_on(1), ApiKeys.FETCH, 12)
+    assert (nothing.error_code, nothing.session_id, nothing.responses) == (0, begun.session_id, [])
+    three.produce(0, {("t", 0): batch()})
+    three.follow(2)
+    assert only_partition(answer_of(go_on(2), ApiKeys.FETCH, 12)).high_watermark == 1
+    assert answer_of(go_on(3, offset=1), ApiKeys.FETCH, 12).responses == []
+    again = answer_of(go_on(3), ApiKeys.FETCH, 12)
+    assert (again.error_code, again.session_id) == (Errors.INVALID_FETCH_SESSION_EPOCH, 0)
+    assert len(three.brokers[0].fetch_manager.cache) == 1
+    ended = answer_of(go_on(-1), ApiKeys.FETCH, 12)
+    assert (ended.session_id, len(ended.responses), len(three.brokers[0].fetch_manager.cache)) == (0, 1, 0)
+    gone = answer_of(go_on(4), ApiKeys.FETCH, 12)
+    assert (gone.error_code, gone.responses) == (Errors.FETCH_SESSION_ID_NOT_FOUND, [])
+
+
+def test_a_request_that_waits_loses_its_session_to_the_next_one(three):
+    begun = answer_of(three.fetch(0, "t", 0, session_epoch=0), ApiKeys.FETCH, 12)
+    waiting = three.fetch(0, "t", 0, session_id=begun.session_id, session_epoch=1, max_wait_ms=100)
+    assert not waiting.done
+    assert (
+        answer_of(three.fetch(0, "t", 0, session_id=begun.session_id, session_epoch=2), ApiKeys.FETCH, 12).responses
+        == []
+    )
+    three.time.sleep(100)
+    late = answer_of(waiting, ApiKeys.FETCH, 12)
+    assert (late.error_code, late.session_id) == (Errors.INVALID_FETCH_SESSION_EPOCH, begun.session_id)
 
 
 def test_a_consumer_may_read_from_a_follower_from_version_11_on(three):

@@ -119,3 +119,28 @@ def test_kafka_python_writes_and_reads(address):
             found[record.offset] = record.value
     consumer.close()
     assert found == {number: b"%d" % number for number in range(100)}
+
+
+def test_kafka_python_reads_in_a_fetch_session(tmp_path):
+    from kafka import KafkaConsumer
+    from kafka import TopicPartition as Partition
+
+    server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    address = f"127.0.0.1:{server.endpoints[0].port}"
+    admin = AdminClient({"bootstrap.servers": address})
+    for made in admin.create_topics([NewTopic("busy", 1, 1), NewTopic("still", 4, 1)]).values():
+        made.result(PATIENCE_S)
+    consumer = KafkaConsumer(bootstrap_servers=address, group_id=None)
+    consumer.assign([Partition("busy", 0), *(Partition("still", number) for number in range(4))])
+    consumer.seek_to_beginning()
+    producer = Producer({"bootstrap.servers": address})
+    for number in range(5):
+        producer.produce("busy", b"%d" % number, partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+        [record] = sum(consumer.poll(PATIENCE_S * 1000).values(), [])
+        assert (record.offset, record.value) == (number, b"%d" % number)
+    sessions = len(server.broker.fetch_manager.cache)
+    consumer.close()
+    server.stop()
+    assert sessions == 1

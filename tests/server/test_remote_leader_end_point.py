@@ -131,7 +131,7 @@ def test_a_fetch_asks_for_all_partitions_that_are_ready_with_what_is_known_of_th
     assert [topic.topic for topic in body.topics] == ["a", "b", "a"]
     assert (body.max_wait_ms, body.min_bytes, body.max_bytes) == (500, 1, 10 * 1024 * 1024)
     assert (body.replica_state.replica_id, body.replica_state.replica_epoch) == (7, 42)
-    assert (body.session_id, body.session_epoch) == (0, 0)
+    assert (body.session_id, body.session_epoch) == (0, -1)
     first, second = body.topics[0].partitions
     assert (first.current_leader_epoch, first.last_fetched_epoch, second.last_fetched_epoch) == (5, 4, -1)
     assert (first.log_start_offset, first.partition_max_bytes) == (3, 1024 * 1024)
@@ -328,7 +328,7 @@ def test_kafka_asks_with_the_same_bytes(kafka, leader, wire):
         wanted.put(topic_partition(tp.topic, tp.partition), asked)
     fetch = kafka.find_class(common + "requests.FetchRequest").Builder
     builder = fetch.forReplica(18, 7, 42, 500, 1, wanted).setMaxBytes(10 * 1024 * 1024)
-    builder.metadata(kafka.constant(common + "requests.FetchMetadata", "INITIAL"))
+    builder.metadata(kafka.constant(common + "requests.FetchMetadata", "LEGACY"))
     (_, body), _ = leader.build_fetch(partitions)
     ours = request_bytes(ApiKeys.FETCH, 18, body, correlation_id=3, client_id="c")
     assert ours == kafka_bytes(kafka, builder, 18, "c")

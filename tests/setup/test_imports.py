@@ -27,6 +27,7 @@ ALLOWED["tools"] = {*ALLOWED["metadata"], "tools"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "raft", "broker"}
+ALLOWED["testing"] = {*ALLOWED["broker"], "testing"}
 ALLOWED["jvm"] = {"common", "jvm"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "jvm", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}

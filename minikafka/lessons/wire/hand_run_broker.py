@@ -1,4 +1,4 @@
-"""A broker whose loop of sockets goes round only when a cell lets it, with real clients and with clients made of bytes."""
+"""A broker whose loop of sockets goes round only when a cell lets it, with real clients and clients made of bytes."""
 
 import socket
 import time

@@ -141,6 +141,8 @@ package kafka.server {
     private lazy val metrics = new Metrics()
     private[server] lazy val requestMetrics =
       new RequestChannelMetrics(ApiKeys.apisForListener(ApiMessageType.ListenerType.BROKER))
+    /** KafkaBroker.NumFetchSessionCacheShards, which only a broker has. */
+    private[server] val SessionShards = 8
     private var quotas: QuotaFactory.QuotaManagers = _
     private[server] def quotasFor(config: KafkaConfig): QuotaFactory.QuotaManagers = synchronized {
       if (quotas == null) quotas = QuotaFactory.instantiate(config, metrics, Time.SYSTEM, "witness", "broker")
@@ -157,6 +159,7 @@ package kafka.server {
   /** Some brokers, one clock. Broker ids are numbers; a ticket is the number of a request that was handled. */
   final class KafkaReplicas(startMs: Long) {
     val clock = new StillClock(startMs)
+    FetchSession.FetchSessionCache.COUNTER.set(0) // all caches of a JVM take their turns together
     private[server] val brokers = mutable.TreeMap.empty[Int, KafkaReplica]
     private val answers = mutable.LinkedHashMap.empty[Int, Either[Array[Byte], String]] // bytes of a response, or words
     private var tickets = 0
@@ -335,10 +338,13 @@ package kafka.server {
       override def endThrottling(request: RequestChannel.Request): Unit = ()
     }
     private val versions = new SimpleApiVersionManager(ApiMessageType.ListenerType.BROKER, false, () => cache.features)
-    // A cache without room: every fetch is answered without a session.
+    // As BrokerServer.startup has it. Without the setting there is no room: every fetch is answered without a session.
     private val fetchManager = {
-      val shard = new FetchSessionCacheShard(0, 120000, Int.MaxValue, 0)
-      new FetchManager(clock, new FetchSession.FetchSessionCache(java.util.List.of(shard)))
+      val slots = settings.getOrDefault("max.incremental.fetch.session.cache.slots", "0").toInt
+      val ids = Int.MaxValue / KafkaReplicas.SessionShards
+      val shards = (0 until KafkaReplicas.SessionShards).map(number => new FetchSessionCacheShard(
+        slots / KafkaReplicas.SessionShards, KafkaBroker.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS, ids, number))
+      new FetchManager(clock, new FetchSession.FetchSessionCache(shards.asJava))
     }
     // Without coordinators, forwarding and telemetry only requests that the replica manager answers can be handled.
     private val apis = new KafkaApis(

@@ -143,6 +143,10 @@ class _Appended:
         }
 
 
+_WITHOUT_SESSIONS = {"max.incremental.fetch.session.cache.slots": "0"}
+"""As `KafkaCluster` has it: ids of sessions are drawn by chance, so that answers could not be compared."""
+
+
 class _Broker:
     """A broker, with what stands for its controller: metadata comes and proposals go when the workload says so."""
 
@@ -165,7 +169,10 @@ class _Broker:
             self,
             time=time,
             scheduler=self.scheduler,
-            settings={name: str(value) for name, value in settings.items() if name != "log.dirs"},
+            settings={
+                **_WITHOUT_SESSIONS,
+                **{name: str(value) for name, value in settings.items() if name != "log.dirs"},
+            },
             find_peer=find_peer,
             incarnation_id="",
             cluster_id="minikafka",

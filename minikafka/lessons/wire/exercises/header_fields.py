@@ -8,7 +8,6 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.wire import solutions
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import RequestHeader
 
 _FLEXIBLE = {0: 9, 1: 12, 3: 9, 18: 3}

@@ -1,7 +1,6 @@
 """After which piece of a stream each request is whole, in Spark."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Exercise

@@ -1,0 +1,191 @@
+"""The broker that a test holds."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from minikafka.common.errors import IllegalStateException
+from minikafka.network.api_keys import ApiKeys
+from minikafka.testing.injected_answers import Injected
+from minikafka.testing.node import Kept, KeyAndValue, LocalNode, Node
+from minikafka.testing.node_process import NodeProcess
+
+_HOST = "127.0.0.1"
+
+
+class Broker:
+    """A broker of one node on a free port of this machine, and what a test wants of it.
+
+    - `stop` and `start` it, or `kill` it, as often as you like: topics and records are there again, at the same port.
+    - `directory` holds the files that Kafka would have written. One of its own is deleted at the end of the block.
+    - Topics that a client names are made, as by Kafka's default; `{"auto.create.topics.enable": "false"}` forbids it.
+    - `answer` and `delay` make it fail; `advance` moves its clock. What they have done is over when it stops, but for
+      the clock, which stays where it is.
+    """
+
+    def __init__(
+        self,
+        directory: Path | str | None = None,
+        *,
+        topics: Mapping[str, int] | None = None,
+        records: Mapping[str | tuple[str, int], Iterable[bytes | KeyAndValue]] | None = None,
+        settings: Mapping[str, str] | None = None,
+        port: int = 0,
+        clock_ms: int | None = None,
+        process: bool = False,
+    ):
+        """A broker that has not started.
+
+        - `topics`: the number of partitions, by name.
+        - `records`: values, or keys with values, by topic (its partition 0) or by topic and partition. They are
+          appended at the first start. A topic that `topics` does not name gets as many partitions as its records need.
+        - `settings`: by Kafka's names. `port`: 0 for any that is free.
+        - `clock_ms`: when the broker's clock stands, in ms since 1970, until `advance` moves it; None: it is the
+          machine's.
+        - `process`: whether it runs in a process of its own; then `kill` is a real kill -9.
+        """
+        self._temporary = directory is None
+        self.directory = Path(tempfile.mkdtemp(prefix="minikafka-")) if directory is None else Path(directory)
+        self._seeds = {
+            (key, 0) if isinstance(key, str) else key: [_key_and_value(each) for each in values]
+            for key, values in (records or {}).items()
+        }
+        self._topics = dict(topics or {})
+        for topic, partition in self._seeds:
+            if topic not in (topics or {}):
+                self._topics[topic] = max(self._topics.get(topic, 0), partition + 1)
+        self._settings = dict(settings or {})
+        self._port = port
+        self._clock_ms = clock_ms
+        self._moved_ms = 0
+        self._process = process
+        self._node: Node | None = None
+
+    def __enter__(self) -> "Broker":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._node is not None:
+            self.stop()
+        if self._temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect. Raises IllegalStateException while the broker is down."""
+        self._running()
+        return f"{_HOST}:{self._port}"
+
+    # Its life
+
+    def start(self) -> None:
+        """Start it, and make the topics that are missing.
+
+        Raises what `BrokerServer.start` raises, and IllegalStateException when it runs already.
+        """
+        if self._node is not None:
+            raise IllegalStateException("The broker runs already")
+        settings = {"listeners": f"PLAINTEXT://{_HOST}:{self._port}", **self._settings}
+        node: Node = (NodeProcess if self._process else LocalNode)(self.directory, settings, self._clock_ms)
+        _, self._port = node.start()
+        try:
+            if self._moved_ms:
+                node.advance(self._moved_ms)
+            self._seed(node)
+        except BaseException:
+            node.stop()
+            raise
+        self._node = node
+
+    def stop(self) -> None:
+        """Stop it in order. Raises IllegalStateException when it is down."""
+        node, self._node = self._running(), None
+        node.stop()
+
+    def kill(self) -> None:
+        """End it as kill -9 does: nothing more is written. Raises IllegalStateException when it is down."""
+        node, self._node = self._running(), None
+        node.kill()
+
+    # Topics and records
+
+    def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        """Make a topic. Raises what a client would be told: TopicExistsException, InvalidConfigurationException, …"""
+        self._running().create_topic(name, partitions, settings or {})
+
+    def append(
+        self,
+        topic: str,
+        partition: int,
+        *values: bytes | None,
+        key: bytes | None = None,
+        timestamp_ms: int | None = None,
+    ) -> int:
+        """Append records with these values as one batch, as a producer does; the offset of the first one.
+
+        `timestamp_ms`: of all of them, in ms since 1970; None: what the broker's clock shows. Nothing that was injected
+        is in the way. Raises what a producer would be told, such as UnknownTopicOrPartitionException.
+        """
+        return self._running().append(topic, partition, [(key, value) for value in values], timestamp_ms)
+
+    def records(self, topic: str, partition: int) -> list[Kept]:
+        """All records of a partition, in order. Raises UnknownTopicOrPartitionException."""
+        return self._running().records(topic, partition)
+
+    # What goes wrong, and time
+
+    def answer(self, api: ApiKeys, what: Injected, times: int | None = 1) -> None:
+        """Answer the next `times` requests of clients for `api` in place of the broker; None: all that come.
+
+        `what`: an error, which stands where a response to `api` has its errors; a response of
+        `minikafka.messages.apis`; NoBytes.NO_RESPONSE, which leaves the client waiting, or NoBytes.CLOSE, which ends
+        its connection. Several of one API are used one behind the other.
+
+        Raises IllegalArgumentException for the response of another API, and for a response with `process=True`.
+        """
+        self._running().answer(api, what, times)
+
+    def delay(self, api: ApiKeys, ms: int, times: int | None = None) -> None:
+        """Hold back the answers to the next `times` requests for `api` by `ms` of the machine's time; None: to all."""
+        self._running().delay(api, ms, times)
+
+    def clear_injected(self) -> None:
+        """Answer as a broker again, and at once."""
+        self._running().clear_injected()
+
+    def advance(self, ms: int) -> None:
+        """Move the broker's clock, and let it do what has become due: retention, flushes, what waits for its time.
+
+        A task that comes again and again is done once, however far the clock has moved. Raises ValueError for a
+        negative number.
+        """
+        self._running().advance(ms)
+        self._moved_ms += ms
+
+    @property
+    def now_ms(self) -> int:
+        """What the broker's clock shows, in ms since 1970."""
+        return self._running().now_ms()
+
+    def _seed(self, node: Node) -> None:
+        for name, partitions in self._topics.items():
+            if not node.has_topic(name):
+                node.create_topic(name, partitions, {})
+        for (topic, partition), records in self._seeds.items():
+            if records:
+                node.append(topic, partition, records, None)
+        self._seeds.clear()
+
+    def _running(self) -> Node:
+        if self._node is None:
+            raise IllegalStateException("The broker is down: start it, or use it inside the `with` block")
+        return self._node
+
+
+def _key_and_value(record: bytes | KeyAndValue) -> KeyAndValue:
+    return record if isinstance(record, tuple) else (None, record)

@@ -1,0 +1,213 @@
+"""`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
+
+import time
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    IllegalStateException,
+    RecordTooLargeException,
+    TopicExistsException,
+    UnknownTopicOrPartitionException,
+)
+from minikafka.messages.apis import ListOffsetsResponse, MetadataResponse
+from minikafka.testing import ApiKeys, Broker, Errors, NoBytes
+
+PATIENCE_S = 20
+
+
+def test_topics_records_and_clients():
+    with Broker(topics={"orders": 2}) as broker:
+        assert broker.append("orders", 0, b"first", b"second") == 0
+        assert broker.append("orders", 0, b"third", key=b"k") == 2
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer.produce("orders", b"fourth", partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+        assert [(each.offset, each.key, each.value) for each in broker.records("orders", 0)] == [
+            (0, None, b"first"),
+            (1, None, b"second"),
+            (2, b"k", b"third"),
+            (3, None, b"fourth"),
+        ]
+        assert broker.records("orders", 1) == []
+        consumer = Consumer(
+            {"bootstrap.servers": broker.bootstrap_servers, "group.id": "none", "enable.auto.commit": False}
+        )
+        consumer.assign([TopicPartition("orders", 0, OFFSET_BEGINNING)])
+        assert len(consumer.consume(4, PATIENCE_S)) == 4
+        broker.append("orders", 0, b"a waiting consumer gets it")
+        assert consumer.poll(PATIENCE_S).value() == b"a waiting consumer gets it"
+        consumer.close()
+        directory = broker.directory
+        assert (directory / "orders-0" / f"{0:020d}.log").exists()
+    assert not directory.exists()
+    with pytest.raises(IllegalStateException, match="The broker is down"):
+        broker.records("orders", 0)
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_stops_and_kills(tmp_path, process):
+    with Broker(tmp_path / "kept", topics={"t": 1}, process=process) as broker:
+        address = broker.bootstrap_servers
+        for number, end in enumerate((broker.stop, broker.kill, broker.stop)):
+            assert broker.append("t", 0, b"%d" % number) == number
+            end()
+            broker.start()
+        assert broker.bootstrap_servers == address
+        with pytest.raises(IllegalStateException, match="runs already"):
+            broker.start()
+        assert [each.value for each in broker.records("t", 0)] == [b"0", b"1", b"2"]
+    assert (tmp_path / "kept" / "t-0").is_dir()
+
+
+def test_what_is_refused():
+    with Broker(topics={"t": 1}, settings={"message.max.bytes": "200"}) as broker:
+        with pytest.raises(TopicExistsException, match="Topic 't' already exists"):
+            broker.create_topic("t")
+        with pytest.raises(UnknownTopicOrPartitionException):
+            broker.append("t", 7, b"x")
+        with pytest.raises(UnknownTopicOrPartitionException, match="none-0"):
+            broker.records("none", 0)
+        with pytest.raises(RecordTooLargeException):
+            broker.append("t", 0, bytes(1000))
+        broker.create_topic("u", 2, {"max.message.bytes": "2000"})
+        assert broker.append("u", 1, bytes(1000)) == 0
+
+
+@pytest.fixture(params=[False, True], ids=["here", "in its own process"])
+def broker(request):
+    with Broker(topics={"t": 1}, process=request.param) as broker:
+        yield broker
+
+
+def produced(broker, value=b"v", **settings):
+    """The error with which the record was refused, None if it was taken."""
+    errors = []
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "retry.backoff.ms": 10, **settings})
+    producer.produce("t", value, partition=0, on_delivery=lambda error, _: errors.append(error and error.code()))
+    assert producer.flush(PATIENCE_S) == 0
+    return errors[0]
+
+
+def values(broker, partition=0, topic="t"):
+    return [record.value for record in broker.records(topic, partition)]
+
+
+def test_topics_and_records_are_there_from_the_start(tmp_path):
+    seeds = {"orders": [b"a", (b"k", b"b"), (b"gone", None)], ("pairs", 1): [b"c"], "none": []}
+    with Broker(tmp_path / "kept", topics={"orders": 3}, records=seeds) as broker:
+        for _ in range(2):
+            found = [(record.key, record.value) for record in broker.records("orders", 0)]
+            assert found == [(None, b"a"), (b"k", b"b"), (b"gone", None)]
+            assert (values(broker, 0, "pairs"), values(broker, 1, "pairs")) == ([], [b"c"])
+            assert values(broker, 2, "orders") == values(broker, 0, "none") == []
+            broker.stop()
+            broker.start()
+    with pytest.raises(UnknownTopicOrPartitionException):
+        Broker(tmp_path / "other", topics={"t": 1}, records={("t", 1): [b"x"]}).start()
+
+
+def test_an_error_that_passes_is_tried_again(broker):
+    broker.answer(ApiKeys.PRODUCE, Errors.NOT_LEADER_OR_FOLLOWER, times=2)
+    assert produced(broker) is None and values(broker) == [b"v"]
+
+
+def test_an_error_that_stays_reaches_the_program(broker):
+    broker.answer(ApiKeys.PRODUCE, Errors.TOPIC_AUTHORIZATION_FAILED, times=None)
+    for _ in range(2):
+        assert produced(broker) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    broker.append("t", 0, b"by the test")
+    broker.clear_injected()
+    assert produced(broker) is None and values(broker) == [b"by the test", b"v"]
+
+
+def test_any_api_can_fail(broker):
+    broker.answer(ApiKeys.CREATE_TOPICS, Errors.POLICY_VIOLATION)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    with pytest.raises(KafkaException) as refused:
+        admin.create_topics([NewTopic("new", 1, 1)])["new"].result(PATIENCE_S)
+    assert refused.value.args[0].code() == KafkaError.POLICY_VIOLATION
+    admin.create_topics([NewTopic("new", 1, 1)])["new"].result(PATIENCE_S)
+
+
+def test_a_connection_ends(broker):
+    broker.answer(ApiKeys.PRODUCE, NoBytes.CLOSE)
+    assert produced(broker) is None and values(broker) == [b"v"]
+
+
+def test_nobody_answers(broker):
+    broker.answer(ApiKeys.PRODUCE, NoBytes.NO_RESPONSE, times=None)
+    settings = {"delivery.timeout.ms": 1000, "request.timeout.ms": 1000, "acks": "1"}
+    assert produced(broker, **settings) == KafkaError._MSG_TIMED_OUT
+
+
+def test_an_answer_is_late(broker):
+    broker.delay(ApiKeys.METADATA, 700, times=None)
+    started = time.monotonic()
+    AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=PATIENCE_S)
+    assert time.monotonic() - started >= 0.7
+
+
+def test_a_whole_response():
+    partition = ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse(name="t", partitions=[partition(offset=42, leader_epoch=0)])
+    response = ListOffsetsResponse(topics=[topic])
+    with Broker(topics={"t": 1}) as broker:
+        broker.answer(ApiKeys.LIST_OFFSETS, response, times=None)
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "none"})
+        assert consumer.get_watermark_offsets(TopicPartition("t", 0), PATIENCE_S) == (42, 42)
+        consumer.close()
+        with pytest.raises(IllegalArgumentException, match="MetadataResponse is no response to FETCH"):
+            broker.answer(ApiKeys.FETCH, MetadataResponse())
+    with Broker(process=True) as broker, pytest.raises(IllegalArgumentException, match="in a process of its own"):
+        broker.answer(ApiKeys.LIST_OFFSETS, response)
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_the_clock_stands_until_it_is_moved(process):
+    settings = {"log.retention.ms": "10000", "log.message.timestamp.type": "LogAppendTime"}
+    with Broker(topics={"t": 1}, settings=settings, clock_ms=1_800_000_000_000, process=process) as broker:
+        assert produced(broker) is None
+        assert broker.now_ms == 1_800_000_000_000
+        assert [record.timestamp for record in broker.records("t", 0)] == [1_800_000_000_000]
+        broker.advance(5_000)
+        assert produced(broker, b"w") is None
+        assert [record.timestamp for record in broker.records("t", 0)][1:] == [1_800_000_005_000]
+        broker.advance(400_000)
+        assert values(broker) == []
+        with pytest.raises(ValueError, match="cannot be moved back"):
+            broker.advance(-1)
+        broker.stop()
+        broker.start()
+        assert broker.now_ms == 1_800_000_405_000
+        assert produced(broker, b"x") is None and broker.records("t", 0)[0].offset == 2
+
+
+def test_a_reader_that_waits_does_so_by_its_own_time():
+    with Broker(topics={"t": 1}, clock_ms=1_800_000_000_000) as broker:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": broker.bootstrap_servers,
+                "group.id": "none",
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": 200,
+                "enable.partition.eof": True,
+            }
+        )
+        consumer.assign([TopicPartition("t", 0, OFFSET_BEGINNING)])
+        assert consumer.poll(PATIENCE_S).error().code() == KafkaError._PARTITION_EOF
+        broker.append("t", 0, b"now", timestamp_ms=7)
+        record = consumer.poll(PATIENCE_S)
+        assert (record.value(), record.timestamp()[1]) == (b"now", 7)
+        consumer.close()
+
+
+def test_a_process_that_is_gone_is_told():
+    with Broker(topics={"t": 1}, process=True) as broker:
+        broker._node._process.kill()
+        with pytest.raises(IllegalStateException, match="The broker's process has ended"):
+            broker.records("t", 0)
+        broker.kill()

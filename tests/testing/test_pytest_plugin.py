@@ -1,0 +1,64 @@
+"""The fixture `minikafka_broker`: pytest finds it, it costs nothing before it is used, and the page of it is true."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs/testing.md").read_text(encoding="utf-8")
+
+
+def run_pytest(path, *options):
+    """Run the tests in `path` in a process of their own, with the plugin by its name, and no other one."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "minikafka.pytest_plugin", *options, str(path)],
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
+        cwd=path.parent, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_the_package_tells_pytest_of_it():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["entry-points"]["pytest11"] == {"minikafka": "minikafka.pytest_plugin"}
+
+
+def test_nothing_is_imported_before_it_is_used():
+    code = (
+        "import sys, pytest; known = set(sys.modules); import minikafka.pytest_plugin; print(*set(sys.modules) - known)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert set(loaded) <= {"minikafka", "minikafka.pytest_plugin", "logging", "string", "_string", "importlib"}
+
+
+def test_a_marker_says_how_it_is_made(tmp_path):
+    path = tmp_path / "test_it.py"
+    path.write_text(
+        """
+import pytest
+
+@pytest.mark.minikafka_broker(topics={"orders": 2}, records={"orders": [b"a"]}, settings={"message.max.bytes": "100"})
+def test_marked(minikafka_broker):
+    assert [record.value for record in minikafka_broker.records("orders", 0)] == [b"a"]
+    with pytest.raises(Exception, match="larger"):
+        minikafka_broker.append("orders", 1, bytes(1000))
+
+def test_plain(minikafka_broker):
+    minikafka_broker.create_topic("orders")
+    assert minikafka_broker.records("orders", 0) == []
+"""
+    )
+    process = run_pytest(path, "--strict-markers")
+    assert process.returncode == 0 and "2 passed" in process.stdout, process.stdout
+
+
+def test_the_examples_of_the_page_run(tmp_path):
+    examples = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "test_examples.py"
+    path.write_text("\n\n".join(examples))
+    process = run_pytest(path)
+    count = sum(len(re.findall("^def test_", example, re.MULTILINE)) for example in examples)
+    assert process.returncode == 0 and f"{count} passed" in process.stdout, process.stdout
+    assert count >= 6
