@@ -18,7 +18,7 @@ from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
 from minikafka.network.request import Answer
 from minikafka.network.server.kafka_channel import KafkaChannel
-from minikafka.network.server.socket_server import SocketServer
+from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
 

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The wire: rebuild
 #
-# *Three functions to complete, and three methods of the broker's sockets to rewrite.*
+# *Four functions to complete, and three methods of the broker's sockets to rewrite.*
 #
-# **Time:** fifty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
+# **Time:** an hour: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `header_fields.hint()` gives one hint; each
@@ -25,7 +25,7 @@ wake_witnesses()
 # difference. The project's tests ask Kafka, too: its `RequestHeader` reads the same bytes, and its `SocketServer` gets the same requests.
 
 # %%
-from minikafka.lessons.wire.exercises import answer_times, header_fields, whole_requests
+from minikafka.lessons.wire.exercises import answer_times, header_fields, session_partitions, whole_requests
 
 # %% [markdown]
 # **Exercise 1, read a header.** *Why: to read a dump of a connection, and to see who asks for what.* The function does the work of Kafka's
@@ -80,6 +80,25 @@ def in_order(requests):
 
 
 answer_times.check(in_order)
+
+# %% [markdown]
+# **Exercise 4, a fetch session's next partitions.** *Why: to know which partitions a consumer gets next when an answer has no room for all.* Kafka's
+# methods are `FetchSession.update` and `FetchContext.IncrementalFetchContext.updateAndGenerateResponseData`. A reader continues its session. Of each
+# partition the broker knows what it has told this reader: here the high watermark.
+
+# %%
+def next_partitions(session, named, forgotten, news):
+    """session: list of the partitions (numbers) that the broker remembers, in the order in which it reads them. named: list of those that the
+    request names, forgotten: list of those that it forgets. news: dict, partition → how many records were found (0: no record, but a new high
+    watermark); a partition that is not in it has no news. Returns two lists: the partitions in the answer, in the order of the session; and the
+    session's partitions in the order in which they are read next.
+
+    Example: next_partitions([0, 1, 2], [], [], {1: 3}) is ([1], [0, 2, 1]).
+    """
+    return ___
+
+
+session_partitions.check(next_partitions)
 
 # %% [markdown]
 # ## Rungs

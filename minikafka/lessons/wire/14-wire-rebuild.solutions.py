@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.wire.exercises import answer_times, header_fields, whole_requests
+from minikafka.lessons.wire.exercises import answer_times, header_fields, session_partitions, whole_requests
 
 # %% [markdown]
 # **Exercise 1, read a header.** `max(length, 0)` treats null as an empty name. A tagged field is skipped by its size.
@@ -24,6 +24,12 @@ whole_requests.check(found_whole)
 
 # %%
 answer_times.check(in_order)
+
+# %% [markdown]
+# **Exercise 4, a fetch session's next partitions.** `dict.fromkeys` keeps the first place of each partition. What is not in the old session is new.
+
+# %%
+session_partitions.check(next_partitions)
 
 # %% [markdown]
 # ### The rungs

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, fifty-five to rebuild. **Before:** *The produce path*.
+# **Time:** about fifty minutes to read, an hour to rebuild. **Before:** *The produce path*.
 #
 # **Afterwards you can decide:** how many connections a client needs, and what its time-outs are worth.
 #
@@ -16,6 +16,7 @@ from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
 from minikafka.lessons.wire.connection_lanes import ConnectionLanes
 from minikafka.lessons.wire.hand_run_broker import HandRunBroker
 from minikafka.lessons.wire.request_bytes import field_named, in_versions
+from minikafka.lessons.wire.session_boxes import FetchingReader
 from minikafka.lessons.wire.wire_witnesses import by_minikafka, three_witnesses, wake_witnesses
 
 with planted("a connection is read on while its request is in work"):
@@ -242,6 +243,49 @@ safe.deliver(payer)
 print(safe.values(), "by", safe.count["PRODUCE"], "produce requests")
 
 # %% [markdown]
+# ### A fetch session
+#
+# A consumer of a thousand partitions does not name all of them in each request. The broker remembers them in a **session**. A *full* fetch begins one; its requests then count up an **epoch**. A reader has three partitions, and fetches twice:
+
+# %%
+reader = FetchingReader(partitions=4)
+reader.append(0, "a", "b")
+full = reader.fetch(0, 1, 2)
+quiet = reader.fetch()
+print(full, quiet, sep="\n")
+
+# %% [markdown]
+# The second request names only partition 0, whose offset has moved. Nothing is new, so the answer is empty. Now partition 2 gets a record, and the reader fetches again:
+
+# %%
+reader.append(2, "c")
+third = reader.fetch()
+
+# %%
+predict(
+    "partitions-request-names",
+    "How many partitions does this request name?",
+    ___,
+    lambda: len(third.named),
+)
+
+# %%
+print(third)
+
+# %% [markdown]
+# The session grows when a request names a new partition, and shrinks when it forgets one. A request with a wrong epoch (a lost or repeated one) is refused, and the reader begins again with a full fetch.
+
+# %%
+grown = reader.fetch(3, forget=[0])
+reader.append(1, "d", "e")
+turned = reader.fetch()
+refused = reader.fetch(epoch=2)
+again = reader.fetch()
+reader.play()
+
+# %% [markdown]
+# A partition that had records goes to the end of the session. When an answer is too small for all, the next one begins with others.
+#
 # ## 5. Three witnesses
 #
 # The same bytes go to **minikafka's** sockets and to **Apache Kafka's** own `SocketServer` in a JVM. **Spark** knows the lines, the size of each request, and one rule: a request is in work once its last byte is there and the one before it is done. `answer` is what the handler does; `no_response 2` means that the client of request 2 expects none.
@@ -325,10 +369,11 @@ print("with the bug:", sick.rows[-1]["answered"])
 # ### Card
 #
 # - A frame is four bytes of size, then that many bytes. A wrong size or an unreadable header closes this connection, and no other.
-# - The header says what is asked (API key) and how the rest is written (version). The client asks for the versions first.
+# - The header says what is asked and how the rest is written. A client asks for the versions first.
 # - One request of a connection is in work; the connection is muted. Everything behind it waits unread.
 # - Answers come in the order of requests, with the same correlation id. With `acks=0` there is none, and the connection is unmuted at once.
-# - A client that gets no answer closes the connection and sends again. Without idempotence the record may then be there twice.
+# - A client that gets no answer closes the connection and sends again: without idempotence, perhaps a second record.
+# - An incremental fetch names what is new, changed or forgotten; its answer has only news.
 #
 # ![A request's way over a connection](../diagrams/wire.svg)
 #

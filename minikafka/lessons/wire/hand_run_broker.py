@@ -14,6 +14,7 @@ from minikafka.metadata.creatable_topic import CreatableTopic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import RequestHeader
 from minikafka.network.server.kafka_channel import KafkaChannel
+from minikafka.network.server.socket_server import Handle
 
 _SIZE, _KEY = 4, 2
 _PATIENCE_S = 20
@@ -21,15 +22,6 @@ _SETTINGS = {"listeners": "PLAINTEXT://127.0.0.1:0", "auto.create.topics.enable"
 _LISTENER, _HOST = "PLAINTEXT", "127.0.0.1"
 _CLIENT_SETTINGS = {"log_level": 0, "client.id": "shop", "enable.idempotence": False, "linger.ms": 0}
 _IDLE_TURNS = 2
-
-
-class _WatchedServer(BrokerServer):
-    """A `BrokerServer` that lets `handle` stand in front of its own handler."""
-
-    handle: Callable[..., None]
-
-    def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Any], None]) -> None:
-        self.handle(super()._handle, request, channel, answer)
 
 
 class HandRunBroker:
@@ -42,15 +34,14 @@ class HandRunBroker:
     """
 
     def __init__(self, *topics: str, partitions: int = 1):
-        self.server = _WatchedServer([scratch("broker")], _SETTINGS, time=ManualTime(NOON))
-        self.server.handle = self._handled
+        self.asked: list[tuple[str, int]] = []
+        self.count: dict[str, int] = {}
+        self.handled: dict[str, list[int]] = {}
+        self.server = BrokerServer([scratch("broker")], _SETTINGS, time=ManualTime(NOON), around=self._watched)
         self.server.start(by_hand=True)
         self.sockets = self.server.sockets
         self.server.controller.create_topics([CreatableTopic(name, partitions, 1) for name in topics])
         self.server.publish()
-        self.asked: list[tuple[str, int]] = []
-        self.count: dict[str, int] = {}
-        self.handled: dict[str, list[int]] = {}
         self.request = b""
         self._read, self.sockets._read = self.sockets._read, self._read_or_stop
         self._wanted: ApiKeys | None = None
@@ -146,18 +137,21 @@ class HandRunBroker:
         size = int.from_bytes(data[:_SIZE])
         return data[: _SIZE + size] if len(data) >= _SIZE + size > _SIZE else None
 
-    def _handled(self, handle: Any, request: bytearray, channel: KafkaChannel, answer: Any) -> None:
-        header = RequestHeader.read(MessageBytes(request))
-        name = header.api_key.name
-        if (name, header.api_version) not in self.asked:
-            self.asked.append((name, header.api_version))
-        self.count[name] = self.count.get(name, 0) + 1
-        self.handled.setdefault(channel.id, []).append(header.correlation_id)
-        if name == "PRODUCE" and self._lost:
-            self._lost -= 1
-            handle(request, channel, lambda answer: None)
-        else:
-            handle(request, channel, answer)
+    def _watched(self, handle: Handle) -> Handle:
+        """The broker's handler, behind one that notes what comes, and may lose an answer."""
+
+        def watched(request: bytearray, channel: KafkaChannel, answer: Callable[[Any], None]) -> None:
+            header = RequestHeader.read(MessageBytes(request))
+            name = header.api_key.name
+            if (name, header.api_version) not in self.asked:
+                self.asked.append((name, header.api_version))
+            self.count[name] = self.count.get(name, 0) + 1
+            self.handled.setdefault(channel.id, []).append(header.correlation_id)
+            is_lost = name == "PRODUCE" and self._lost > 0
+            self._lost -= is_lost
+            handle(request, channel, (lambda answer: None) if is_lost else answer)
+
+        return watched
 
     def _go_round_until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S

@@ -23,6 +23,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         1: "The broker had appended the first one, and cannot recognise the second.",
         0: "The answer was lost, not the record.",
     },
+    "partitions-request-names": {
+        1: "The reader does not know of the record yet, and its offsets have not moved.",
+        3: "The broker remembers the partitions, and where the reader is in each.",
+    },
     "missing-unmute-differs-after": {
         2: "Request 1 was answered with bytes.",
         7: "Request 3 should have been in work before that.",

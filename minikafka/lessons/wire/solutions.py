@@ -39,3 +39,10 @@ def in_order(requests):
            FROM answered ORDER BY connection, number""",
         requests=requests,
     )
+
+
+def next_partitions(session, named, forgotten, news):
+    now = [each for each in dict.fromkeys([*session, *named]) if each not in forgotten]
+    answered = [each for each in now if each in news or each not in session]
+    with_records = [each for each in now if news.get(each, 0) > 0]
+    return answered, [each for each in now if each not in with_records] + with_records
