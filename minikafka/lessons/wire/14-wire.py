@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, an hour to rebuild. **Before:** *The produce path*.
+# **Time:** about fifty-five minutes to read, an hour to rebuild. **Before:** *The produce path*.
 #
 # **Afterwards you can decide:** how many connections a client needs, and what its time-outs are worth.
 #
@@ -357,7 +357,7 @@ print("with the bug:", sick.rows[-1]["answered"])
 # | when a connection is muted and unmuted | no throttling: Kafka has three more states of a muted connection | quotas of clients |
 # | what closes a connection | | several listeners, limits of connections |
 #
-# **A question to take along.** A consumer with `fetch.max.wait.ms=10000` on an idle topic also looks up offsets through the same client, and each look-up takes up to ten seconds. What do you check first?
+# **A question to take along.** A consumer with a `fetch.max.wait.ms` of ten seconds on an idle topic also looks up offsets through the same client, and each look-up takes up to ten seconds. What do you check first?
 #
 # <details><summary>One answer</summary>
 #

@@ -7,7 +7,7 @@ from minikafka.lab.rebuild.rung import Rung
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import BAD_BYTES, RequestHeader
 from minikafka.network.request import NoBytes
-from minikafka.network.server.kafka_channel import ChannelMuteState, KafkaChannel
+from minikafka.network.server.kafka_channel import ChannelMuteState, InvalidReceiveException, KafkaChannel
 from minikafka.network.server.socket_server import SocketServer
 
 _MANY_FORMS = "\n".join(f"send A {number}\nanswer {number}" for number in range(1, 31)) + "\n"
@@ -169,7 +169,7 @@ frame = Rung(
     chosen=(_IN_PIECES, _REFUSED),
     profiles=({"split": 0.9}, {"split": 0.3, "junk": 0.1}, {"connections": 1}),
     returns=(bytearray, type(None)),
-    raises=(EOFError, OSError),
+    raises=(EOFError, OSError, InvalidReceiveException),
     harness=CONNECTIONS,
     kafka="NetworkReceive.readFrom",
     solution=receive,

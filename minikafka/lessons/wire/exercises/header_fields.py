@@ -92,7 +92,7 @@ def _kafka_says(kafka: Any, data: bytes) -> tuple[int, int, int, str, int]:
     """Kafka: `RequestHeader.parse`."""
     buffer = kafka.find_class("java.nio.ByteBuffer").wrap(bytearray(data))
     header = kafka.find_class("org.apache.kafka.common.requests.RequestHeader").parse(buffer)
-    key, version = header.apiKey().id(), header.apiVersion()
+    key, version = header.data().requestApiKey(), header.apiVersion()
     return key, version, header.correlationId(), header.clientId(), buffer.position()
 
 

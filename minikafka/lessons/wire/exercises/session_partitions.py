@@ -21,7 +21,7 @@ from minikafka.server.fetch_manager import FetchManager
 from minikafka.server.fetch_metadata import FetchMetadata
 from minikafka.server.fetch_session_cache import FetchSessionCache
 
-_TOPIC, _VERSION, _MANY = "t", 12, 99
+_TOPIC, _VERSION = "t", 12
 _Asked = tuple[list[int], list[int], list[int], dict[int, int]]
 _Answer = tuple[list[int], list[int]]
 
@@ -43,7 +43,7 @@ _ASKED: dict[str, _Asked] = {  # session, named, forgotten, news: partition → 
 @cache
 def _spark_says() -> dict[int, _Answer]:
     rows = [
-        (number, *asked[:3], [partition for partition in asked[3]], [p for p, count in asked[3].items() if count])
+        (number, *asked[:3], list(asked[3]), [p for p, count in asked[3].items() if count])
         for number, asked in enumerate(_ASKED.values())
     ]
     lists = ", ".join(f"{name} ARRAY<INT>" for name in ("session", "named", "forgotten", "news", "found"))
@@ -86,7 +86,7 @@ def _minikafka_says(session: list[int], named: list[int], forgotten: list[int], 
 
     def asked(
         session_id: int, epoch: int, names: Sequence[int], forget: Sequence[int], found: Mapping[int, tuple[int, int]]
-    ) -> tuple[int, list[int]]:
+    ) -> tuple[int, list[int], list[int]]:
         request = FetchRequestPartitionData(ZERO_UUID, 0, 0, 1, None)
         context = manager.new_context(
             _VERSION,
@@ -102,8 +102,10 @@ def _minikafka_says(session: list[int], named: list[int], forgotten: list[int], 
             else part(partition_index=each, high_watermark=mark, log_start_offset=0, records=b"")
             for each, (mark, count) in found.items()
         }
+        order = [each.partition for each, _ in context.partitions()]
         answer = context.update_and_generate_response_data(updates, [])
-        return answer.session_id, [each.partition_index for topic in answer.responses for each in topic.partitions]
+        answered = [each.partition_index for topic in answer.responses for each in topic.partitions]
+        return answer.session_id, answered, order
 
     return _told(asked, session, named, forgotten, news)
 
@@ -126,7 +128,7 @@ def _kafka_says(
 
     def asked(
         session_id: int, epoch: int, names: Sequence[int], forget: Sequence[int], found: Mapping[int, tuple[int, int]]
-    ) -> tuple[int, list[int]]:
+    ) -> tuple[int, list[int], list[int]]:
         fetch_data, updates = (find("java.util.LinkedHashMap")() for _ in range(2))
         of_partition = find("org.apache.kafka.common.requests.FetchRequest$PartitionData")
         for each in names:
@@ -150,15 +152,13 @@ def _kafka_says(
 
 
 def _told(asked: Any, session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]) -> _Answer:
-    """A full fetch begins the session; the incremental one is the case; a third one, in which everything is new, tells
-    the order.
-    """
+    """A full fetch begins the session; the incremental one is the case; a third one tells the order in which it reads."""
+    session_id, _, _ = asked(0, 0, session, [], dict.fromkeys(session, (0, 0)))
     now = _grown(session, named, forgotten)
-    session_id, _ = asked(0, 0, session, [], dict.fromkeys(session, (0, 0)))
     found = {each: (int(each in news), news.get(each, 0)) for each in now}
-    _, answered = asked(session_id, 1, named, forgotten, found)
-    _, order = asked(session_id, 2, [], [], dict.fromkeys(now, (_MANY, 0)))
-    return answered, order if len(order) == len(now) else []
+    _, answered, _ = asked(session_id, 1, named, forgotten, found)
+    _, _, order = asked(session_id, 2, [], [], {})
+    return answered, order
 
 
 def _next(*, new_told=True, marks_told=True, rotates=lambda count: count > 0, forgets=True, adds_in_front=False):
