@@ -132,7 +132,7 @@ class Broker:
         self.listeners = tuple(listeners) or (Endpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
         self._controller = controller
         self._incarnation_id = incarnation_id
-        self._time = time
+        self.time = time
         self._scheduler = scheduler
         self.config = BrokerConfig(
             {**(settings or {}), "node.id": broker_id, "log.dirs": ",".join(str(log_dir) for log_dir in log_dirs)}
@@ -271,7 +271,7 @@ class Broker:
             parsed = Request.parse(
                 request,
                 ticket.answer,
-                arrived_ms=self._time.milliseconds(),
+                arrived_ms=self.time.milliseconds(),
                 principal=principal,
                 listener_name=listener_name or self.listeners[0].listener_name,
                 client_address=client_address,
@@ -280,6 +280,7 @@ class Broker:
             logger.info("Closing a connection because of a bad request: %s", error)
             ticket.answer(NoBytes.CLOSE)
             return ticket
+        ticket.request = parsed
         try:
             self.apis.handle(parsed)
         except NullPointerException:  # a produce request without records, which Kafka leaves without an answer

@@ -16,7 +16,7 @@ from minikafka.common.uuid import random_uuid
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
-from minikafka.network.request import Answer
+from minikafka.network.request import Answer, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
@@ -71,6 +71,12 @@ class BrokerServer:
     def endpoints(self) -> list[Endpoint]:
         """Where clients reach the broker, with the ports that it has got."""
         return self.sockets.endpoints
+
+    @property
+    def waiting_requests(self) -> list[Request]:
+        """The requests that wait for their answers, at most one of each connection, the oldest one in front."""
+        waiting = [channel.waiting_request for channel in self.sockets.channels]
+        return sorted(filter(None, waiting), key=lambda request: request.arrived_ms)
 
     def start(self, *, by_hand: bool = False) -> None:
         """Format or load the directories, and serve clients from when this returns. Kafka: `KafkaRaftServer.startup`.
@@ -143,12 +149,23 @@ class BrokerServer:
 
     def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
-        self.broker.handle(
+
+        def answered(what: Answer) -> None:
+            channel.waiting_request = None
+            answer(what)
+
+        ticket = self.broker.handle(
             request,
             client_address=channel.client_address,
             listener_name=channel.listener_name,
-            on_answer=answer,
+            on_answer=answered,
         )
+        if ticket.request is not None:
+            channel.client_id = ticket.request.header.client_id
+            if not ticket.done:
+                channel.waiting_request = ticket.request
+                if ticket.done:  # meanwhile, by another thread
+                    channel.waiting_request = None
         self.publish()
 
     def publish(self) -> None:

@@ -28,7 +28,15 @@ _LOOPBACK = "127.0.0.1"
 @click.option("--node-id", type=click.IntRange(0), default=1, show_default=True, help="The broker's number.")
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A setting of the broker, by Kafka's name.")
 @click.option("--log-requests", is_flag=True, help="Tell each request on stderr: who, what, and how long it took.")
-def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[str, ...], log_requests: bool) -> None:
+@click.option("--watch", "is_watched", is_flag=True, help="Show connections, partitions and what waits, on stderr.")
+def serve(
+    log_dirs: tuple[Path, ...],
+    port: int,
+    node_id: int,
+    configs: tuple[str, ...],
+    log_requests: bool,
+    is_watched: bool,
+) -> None:
     """Serve Kafka's clients from this machine: produce, fetch, topics, offsets, without groups and transactions.
 
     When clients can connect, a line on stdout says where; what happens goes to stderr. It listens on this machine
@@ -36,6 +44,8 @@ def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[st
     settings and records are there at the next start, also after kill -9. The exit code is 0 then, and 2 when it cannot
     start.
     """
+    if is_watched and not sys.stderr.isatty():
+        raise click.UsageError("--watch needs a terminal on stderr")
     settings = _settings(configs)
     for name in settings_without_effect(settings):
         tell(f"Warning: {name} has no effect here", err=True)
@@ -51,7 +61,12 @@ def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[st
     try:
         tell(f"minikafka serves {', '.join(map(str, server.endpoints))}")
         sys.stdout.flush()
-        ended.wait()
+        if is_watched:
+            from minikafka.cli.broker_view import watch
+
+            watch(server, ended)
+        else:
+            ended.wait()
     finally:
         server.stop()
 

@@ -69,10 +69,12 @@ class RequestChannel:
 class Ticket:
     """The place of an answer for somebody in the same process, who holds it while the request waits.
 
-    `on_answer(answer)` is called when there is one, in the thread that answers.
+    `on_answer(answer)` is called when there is one, in the thread that answers. `request` is what was asked, None if
+    that was no request.
     """
 
     def __init__(self, on_answer: Callable[[Answer], object] = lambda answer: None) -> None:
+        self.request: Request | None = None
         self._on_answer = on_answer
         self._answer: Answer | None = None
 

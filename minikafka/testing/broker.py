@@ -70,10 +70,12 @@ class Broker:
     def __exit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._node is not None:
-            self.stop()
-        if self._temporary:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        try:
+            if self._node is not None:
+                self.stop()
+        finally:
+            if self._temporary:
+                shutil.rmtree(self.directory, ignore_errors=True)
 
     @property
     def bootstrap_servers(self) -> str:

@@ -46,8 +46,10 @@ class NodeProcess:
         return host, port
 
     def stop(self) -> None:
-        self._ask("stop")
-        self._end()
+        try:
+            self._ask("stop")
+        finally:
+            self._end()
 
     def kill(self) -> None:
         self._process.kill()

@@ -8,6 +8,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, To
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
+from tests.kafka_clients import KafkaClients
 
 PATIENCE_S = 20
 
@@ -144,3 +145,26 @@ def test_kafka_python_reads_in_a_fetch_session(tmp_path):
     consumer.close()
     server.stop()
     assert sessions == 1
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_kafkas_own_consumer_reads_in_a_fetch_session(kafka, tmp_path, caplog):
+    caplog.set_level("DEBUG", "minikafka.server")
+    server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    clients = KafkaClients(kafka, f"127.0.0.1:{server.endpoints[0].port}")
+    clients.create_topic("java")
+    producer = clients.producer()
+    sent = [
+        [(1_800_000_000_000 + batch, b"k", b"%d-%d" % (batch, each), []) for each in range(50)] for batch in range(20)
+    ]
+    for records in sent:
+        clients.send(producer, "java", records)
+    producer.close()
+    found = clients.consume("java")
+    sessions = len(server.broker.fetch_manager.cache)
+    server.stop()
+    assert [bytes(value) for _, _, _, value in found] == [value for records in sent for _, _, value, _ in records]
+    assert sum("Created fetch session" in record.getMessage() for record in caplog.records) == 1
+    assert sessions == 0  # the consumer has ended it

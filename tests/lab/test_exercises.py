@@ -31,6 +31,7 @@ MODULES = [
 ]
 EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
+in_parts = pytest.mark.in_parts
 spark = pytest.mark.spark
 SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
 
@@ -72,6 +73,7 @@ def test_the_stub_is_not_attempted(exercise):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_spark(exercise):
     verdict = exercise.check(exercise.solved_by())
@@ -80,6 +82,7 @@ def test_the_solution_passes_for_spark(exercise):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_minikafka(exercise, tmp_path):
     verdict = exercise.check(exercise.solved_by(), _judge(exercise, minikafka_log, tmp_path))
@@ -87,9 +90,10 @@ def test_the_solution_passes_for_minikafka(exercise, tmp_path):
 
 
 @pytest.mark.slow
+@in_parts
 @pytest.mark.parametrize("notebook", SOLUTIONS, ids=[path.stem for path in SOLUTIONS])
 def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeypatch):
-    """Their cells run here, where the judges have answered already; the lessons' own run in the browser's tests."""
+    """Their cells run here, where the judges have answered already."""
     monkeypatch.chdir(notebook.parent)
     names: dict[str, Any] = {"__name__": "__main__"}
     cells = code_cells(notebook)
@@ -100,6 +104,7 @@ def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeyp
 
 @spark
 @pytest.mark.kafka
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_apache_kafka(exercise, tmp_path, kafka):
     verdict = exercise.check(exercise.solved_by(), _judge(exercise, kafka_log(kafka), tmp_path))
@@ -107,6 +112,7 @@ def test_the_solution_passes_for_apache_kafka(exercise, tmp_path, kafka):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_wrong_beliefs_fail_and_are_called_by_their_names(exercise):
     assert len(exercise.beliefs) >= 3

@@ -65,6 +65,21 @@ def test_importing_pulls_in_nothing_heavy(module):
     assert not loaded & HEAVY
 
 
+def test_a_broker_is_ready_without_what_its_start_does_not_need(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+import minikafka.cli.serve
+from minikafka.broker.broker_server import BrokerServer
+server = BrokerServer([Path({str(tmp_path / "data")!r})], {{"listeners": "PLAINTEXT://127.0.0.1:0"}})
+server.start()
+print(*(name.split(".")[0] for name in sys.modules))
+server.stop()
+"""
+    needless = {*HEAVY, *CODECS, "rich", "asyncio", "multiprocessing", "xml", "http"}
+    assert set(run(code).split()) & needless == {"crc32c"}
+
+
 def modules_of(room: str) -> list[Path]:
     """Without the texts of lessons, which import what a user imports."""
     return sorted(path for path in (PACKAGE / room).rglob("*.py") if not path.name[0].isdigit())

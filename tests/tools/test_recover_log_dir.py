@@ -43,10 +43,10 @@ from minikafka.tools.recover.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from tests.golden.places import GOLDEN
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
 
-GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 NOW_MS = 1_795_240_760_000
 ORIGINS = ("mixed", "orders", "old", "compacted", "drawn-1", "drawn-2", "drawn-4", "drawn-8")
 CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "cleaner-offset-checkpoint")

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import KafkaException
+from minikafka.network.request import Request
 from minikafka.network.server.memory_pool import MemoryPool
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,10 @@ class KafkaChannel:
         self.listener_name = listener_name
         self.client_address = client_address
         """The client's IP address."""
+        self.client_id = ""
+        """How the client has called itself in its last request."""
+        self.waiting_request: Request | None = None
+        """The request that has been taken up and has no answer yet, for whoever watches."""
         self.mute_state = ChannelMuteState.NOT_MUTED
         self.is_open = True
         self.waits_for_memory = False

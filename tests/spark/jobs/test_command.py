@@ -21,8 +21,8 @@ from minikafka.spark.jobs.result_output import json_lines, print_table, require_
 from minikafka.spark.jobs.spark_failures import reason
 from minikafka.spark.source.log_segments_on_disk import find_partitions
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from tests.golden.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
 ROOT = Path(__file__).parents[3]
 
