@@ -70,7 +70,7 @@ def _reads(*, flexible=2, null="", skips=True, key_first=True, sizes=True):
 
 header = Rung(
     "Rung 1, the header",
-    RequestHeader.__dict__["read"].__func__,
+    RequestHeader.read,
     why="If a broker misreads one header, it misreads everything behind it: nothing else says where a field ends.",
     invariants=(
         "The fields are the API key (2 bytes), the version (2), the correlation id (4), the client id (2 bytes of "

@@ -110,9 +110,9 @@ def _reads(*, signed=True, tags=True, of_version=True, null="", compact=False, v
         client_id = null if length < 0 else request[at : at + length].decode(errors="replace")
         at += max(length, 0)
         if flexible and tags:
-            count, at = request[at], at + 1
+            count, at = int.from_bytes(request[at : at + 1]), at + 1
             for _ in range(count if values else 0):
-                at += 2 + request[at + 1]
+                at += 2 + int.from_bytes(request[at + 1 : at + 2])
         return key, version, correlation_id, client_id, at
 
     return read_header

@@ -143,12 +143,26 @@ def _kafka_says(
             updates.put(key(each), data)
         metadata = find("org.apache.kafka.common.requests.FetchMetadata")(session_id, epoch)
         context = manager.newContext(_VERSION, metadata, False, fetch_data, to_forget, find("java.util.HashMap")())
+        read = _Read()
+        context.foreachPartition(read)
         answer = context.updateAndGenerateResponseData(updates, find("java.util.ArrayList")()).data()
-        return answer.sessionId(), [
-            each.partitionIndex() for topic in answer.responses() for each in topic.partitions()
-        ]
+        answered = [each.partitionIndex() for topic in answer.responses() for each in topic.partitions()]
+        return answer.sessionId(), answered, read.order
 
     return _told(asked, session, named, forgotten, news)
+
+
+class _Read:
+    """A Java `BiConsumer` that notes which partitions a fetch reads."""
+
+    def __init__(self) -> None:
+        self.order: list[int] = []
+
+    def accept(self, partition: Any, request: Any) -> None:
+        self.order.append(partition.partition())
+
+    class Java:
+        implements = ["java.util.function.BiConsumer"]
 
 
 def _told(asked: Any, session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]) -> _Answer:
