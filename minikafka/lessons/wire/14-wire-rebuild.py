@@ -30,7 +30,7 @@ from minikafka.lessons.wire.exercises import answer_times, header_fields, sessio
 # %% [markdown]
 # **Exercise 1, read a header.** *Why: to read a dump of a connection, and to see who asks for what.* The function does the work of Kafka's
 # `RequestHeader.parse`. In a flexible header, tagged fields follow the client id: one byte with their number, and for each a byte with its tag, a
-# byte with its size, and so many bytes. (All numbers here are below 128, so a varint has one byte.)
+# byte with its size, and so many bytes. (In these cases each of them has one byte, as a small varint has.)
 
 # %%
 def read_header(request, first_flexible):
@@ -46,7 +46,7 @@ def read_header(request, first_flexible):
 header_fields.check(read_header)
 
 # %% [markdown]
-# **Exercise 2, when is a request whole? In Spark.** *Why: one packet may bring half a request, or five.* Kafka's method is
+# **Exercise 2, whole requests, in Spark.** *Why: one packet may bring half a request, or five.* Kafka's method is
 # `NetworkReceive.readFrom`. All requests are answered at once, so no connection is muted for long.
 # `pieces.sparkSession.sql("SELECT … FROM {pieces} JOIN {requests} …", pieces=pieces, requests=requests)` queries the tables: names in braces are
 # filled in.
@@ -65,7 +65,7 @@ def found_whole(pieces, requests):
 whole_requests.check(found_whole)
 
 # %% [markdown]
-# **Exercise 3, answers in order. In Spark.** *Why: to see what one slow request costs the requests behind it.* A connection has one request in work
+# **Exercise 3, answers in order, in Spark.** *Why: to see what one slow request costs the requests behind it.* A connection has one request in work
 # at a time. Different connections do not wait for each other.
 
 # %%

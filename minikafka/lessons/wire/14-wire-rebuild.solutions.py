@@ -13,7 +13,7 @@ from minikafka.lessons.wire.exercises import answer_times, header_fields, sessio
 header_fields.check(read_header)
 
 # %% [markdown]
-# **Exercise 2, when is a request whole?** Two running sums: where each request ends in its stream, and how far the stream has come.
+# **Exercise 2, whole requests.** Two running sums: where each request ends in its stream, and how far the stream has come.
 
 # %%
 whole_requests.check(found_whole)

@@ -169,16 +169,16 @@ def _drawn(lane: Lane, y: float) -> list[str]:
         room = (width - _GAP) / max(most, 1) - _GAP
         for place, each in enumerate(shown):
             left = x + _GAP + place * (room + _GAP)
-            parts.append(drawing.rect(left, y + 8, room, _ROW - 26, fill, stroke="ink"))
+            parts.append(drawing.rect(left, y + 6, room, _ROW - 30, fill, stroke="ink"))
             if fill == "pending":
-                parts.append(drawing.hatch(left, y + 8, room, _ROW - 26, "line"))
+                parts.append(drawing.hatch(left, y + 6, room, _ROW - 30, "line"))
                 label = drawing.width(each, "s") + 8
                 middle = left + room / 2 - label / 2
-                parts.append(drawing.rect(middle, y + 16, label, 16, "paper", stroke="none"))
+                parts.append(drawing.rect(middle, y + 12, label, 16, "paper", stroke="none"))
             parts.append(
-                drawing.text(left + room / 2, y + 28, each, kind="s", anchor="middle", fill="ink", room=room - 4)
+                drawing.text(left + room / 2, y + 24, each, kind="s", anchor="middle", fill="ink", room=room - 4)
             )
         if len(words) > most:
             left_out = f"{len(words) - most} more"
-            parts.append(drawing.text(x + width - 4, y + _ROW - 13, left_out, kind="s", anchor="end"))
+            parts.append(drawing.text(x + width - 5, y + _ROW - 13.5, left_out, kind="s", anchor="end"))
     return parts

@@ -140,8 +140,10 @@ def _receives(*, mutes=True, waits=True, keeps_ahead=True, looks_ahead=True):
     def version(self, scratch):
         if self._request is None:
             if not (looks_ahead and self._begin_request()) and not self.waits_for_memory:
-                self._ahead += scratch[: self._read_into(scratch)]
-                self._begin_request()
+                came = scratch[: self._read_into(scratch)]
+                self._ahead += came
+                if looks_ahead or came:
+                    self._begin_request()
         elif self._received < len(self._request):
             self._received += self._read_into(memoryview(self._request)[self._received :])
         if self._request is None or (waits and self._received < len(self._request)):
@@ -188,7 +190,7 @@ frame = Rung(
         ),
         Belief(
             _receives(looks_ahead=False),
-            "You always read before you look at the bytes that came ahead. The request in them waits until the client "
+            "You look at the bytes that came ahead only when others come. The request in them waits until the client "
             "sends something else.",
         ),
     ),

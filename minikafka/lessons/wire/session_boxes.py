@@ -16,7 +16,7 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 
 _TOPIC, _VERSION = "orders", 12
-_LEFT, _ROW, _BOX, _STEP = 150, 46, 76, 84
+_LEFT, _ROW, _BOX, _STEP = 168, 46, 76, 84
 _NONE = 0
 """The id of no session; so is the epoch of a request that begins one."""
 

@@ -86,7 +86,7 @@ def _whole(*, prefix=4, enough=lambda total, end: total >= end, apart=True, per_
 
 
 whole_requests = Exercise(
-    "Exercise 2, when is a request whole?",
+    "Exercise 2, whole requests",
     _cases,
     judged_by_spark,
     solutions.found_whole,
