@@ -370,8 +370,7 @@ print("with the bug:", sick.rows[-1]["answered"])
 #
 # - A frame is four bytes of size, then that many bytes. A wrong size or an unreadable header closes this connection, and no other.
 # - The header says what is asked and how the rest is written. A client asks for the versions first.
-# - One request of a connection is in work; the connection is muted. Everything behind it waits unread.
-# - Answers come in the order of requests, with the same correlation id. With `acks=0` there is none, and the connection is unmuted at once.
+# - One request of a connection is in work; the connection is muted. What lies behind it waits unread, so answers come in the order of requests.
 # - A client that gets no answer closes the connection and sends again: without idempotence, perhaps a second record.
 # - An incremental fetch names what is new, changed or forgotten; its answer has only news.
 #

@@ -95,7 +95,8 @@ class FetchingReader:
 
     def play(self) -> Player:
         """The fetches with their slider, at the last one."""
-        return Player(self.frames, render_session, title=self.title, start=len(self.frames) - 1)
+        told = [number for number, frame in enumerate(self.frames) if frame.forgotten or frame.error != "NONE"]
+        return Player(self.frames, render_session, title=self.title, start=len(self.frames) - 1, pictured=told)
 
     def _note_answer(self, body: Any, error: Errors, counts: Sequence[tuple[int, int]]) -> None:
         if error is not Errors.NONE:  # the reader begins anew
