@@ -14,6 +14,7 @@ from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.controller import Controller
+from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
 from minikafka.network.request import Answer, Request
@@ -56,7 +57,10 @@ class BrokerServer:
         - `settings`: names and texts as in a broker's file.
         - `time`: the broker's clock; connections live by the machine's.
         - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
+
+        Raises what `require_valid` and `SocketServerConfig` raise.
         """
+        require_valid({**(settings or {}), "node.id": node_id})
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         self.node_id = node_id
         self._settings = dict(settings or {})

@@ -14,4 +14,7 @@ which a broker asks.
 Then who decides: `partition_change_builder` (who leads), `replication_control_manager` (when, and who may be in an ISR:
 `alter_partition`), `cluster_control_manager` (brokers), `configuration_control_manager` (settings), `topic_creation`
 with `striped_replica_placer`, and `controller`, which has them all and appends to the `metadata_log`.
+
+What stands in a broker's file: `kafka_config_def` (the settings that Kafka knows) and `kafka_config` (which of them it
+refuses), with `kafka_listeners`.
 """

@@ -52,6 +52,7 @@ class SingleVoterLog:
             time=time,
             last_shutdown_clean=False,  # as in Kafka, it is scanned at every start
             topic_id=_TOPIC_ID,
+            stop_at_os_errors=True,  # else an error of the disk would count as damage
         )
         try:
             store = QuorumStateStore(directory / QUORUM_STATE_NAME, node_id)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minikafka.cluster.partition_state import CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr
+from minikafka.cluster.committed_partition_state import CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException, NotLeaderOrFollowerException
 from minikafka.metadata.leader_and_isr import BrokerState

@@ -556,6 +556,31 @@ def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
     assert told == f"ConfigException: {words}\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "num.partitions=0",
+            "ConfigException: Invalid value 0 for configuration num.partitions: Value must be at least 1",
+        ),
+        (
+            "log.flush.offset.checkpoint.interval.ms=-1",
+            "ConfigException: Invalid value -1 for configuration log.flush.",
+        ),
+        ("log.dirs=", "ConfigException: Configuration 'log.dirs' must not be empty"),
+        (
+            "log.cleaner.threads=0",
+            "IllegalArgumentException: requirement failed: log.cleaner.threads must be at least 1",
+        ),
+        ("node.id=1\nbroker.id=2", "ConfigException: You must set `node.id` to the same value as `broker.id`."),
+        ("log.dir=/a\nlisteners=PLAINTEXT", "KafkaException: Unable to parse"),
+    ],
+)
+def test_settings_with_which_kafka_does_not_start_are_refused(log_dir, tmp_path, text, told):
+    (tmp_path / "server.properties").write_text(text)
+    assert refused(log_dir, "--broker-config", str(tmp_path / "server.properties")).startswith(told)
+
+
 @pytest.mark.parametrize("text", ["", "root:x:0:0:root:/root:/bin/sh\n", "cluster.id=abc\nversion=1\n"])
 def test_a_file_that_is_no_brokers(log_dir, tmp_path, text):
     (tmp_path / "a-file").write_text(text)
