@@ -146,7 +146,7 @@ predict(
 versions
 
 # %% [markdown]
-# A length is now a varint, one more than the length itself; 0 stands for null. In version 13 a topic's id of 16 bytes takes the place of its name. Versions 3 to 8 have the same bytes, but not the same *meaning*: their responses differ.
+# A length is now a varint, one more than the length itself; 0 stands for null. In version 13 a topic's id of 16 bytes takes the place of its name. Versions 3 to 8 have the same bytes, but not the same *meaning*: a version may change the response alone, or what a broker may be sent (`zstd` from 7 on).
 #
 # (The slider shows the client's own request, with 1 for the correlation id.)
 
