@@ -106,12 +106,14 @@ class NodeProcess:
 def run(file_descriptor: int) -> None:
     """Do what the process at the other end asks, until it has gone: the whole work of the node's own process."""
     connection: Connection[Any, Any] = Connection(file_descriptor)
-    node = LocalNode(*connection.recv())
+    made_with = connection.recv()
+    node: LocalNode | None = None
     is_running = False
     try:
         while True:
             method, arguments = connection.recv()
             try:
+                node = node or LocalNode(*made_with)
                 result = getattr(node, method)(*arguments)
             except Exception as error:
                 connection.send((True, error))
@@ -119,5 +121,5 @@ def run(file_descriptor: int) -> None:
                 is_running = method != "stop"
                 connection.send((False, result))
     except (EOFError, OSError):
-        if is_running:
+        if node is not None and is_running:
             node.stop()

@@ -68,7 +68,7 @@ class SessionsOnBothSides(BothSides):
     def end_of(self, topic, index):
         """Where the log ends of a partition that broker 0 leads; None for another one."""
         partition = self.ours[0].replica_manager.online_partition(TopicPartition(topic, index))
-        return partition.local_log_or_exception().log_end_offset if partition and partition.is_leader else None
+        return partition.local_log_or_exception.log_end_offset if partition and partition.is_leader else None
 
     def both_have_answered(self):
         """The same requests, with the same bytes; the bodies of the answers by the numbers of the requests."""

@@ -156,9 +156,8 @@ def test_kafkas_own_consumer_reads_in_a_fetch_session(kafka, tmp_path, caplog):
     clients = KafkaClients(kafka, f"127.0.0.1:{server.endpoints[0].port}")
     clients.create_topic("java")
     producer = clients.producer()
-    sent = [
-        [(1_800_000_000_000 + batch, b"k", b"%d-%d" % (batch, each), []) for each in range(50)] for batch in range(20)
-    ]
+    now_ms = time.time_ns() // 1_000_000
+    sent = [[(now_ms + batch, b"k", b"%d-%d" % (batch, each), []) for each in range(50)] for batch in range(20)]
     for records in sent:
         clients.send(producer, "java", records)
     producer.close()

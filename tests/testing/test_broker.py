@@ -7,6 +7,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.common.errors import (
+    ConfigException,
     IllegalArgumentException,
     IllegalStateException,
     RecordTooLargeException,
@@ -211,3 +212,12 @@ def test_a_process_that_is_gone_is_told():
         with pytest.raises(IllegalStateException, match="The broker's process has ended"):
             broker.records("t", 0)
         broker.kill()
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_settings_that_are_refused(process):
+    with (
+        pytest.raises(ConfigException, match="num.partitions"),
+        Broker(settings={"num.partitions": "0"}, process=process),
+    ):
+        pass
