@@ -82,8 +82,10 @@ class BrokerServer:
         waiting = [channel.waiting_request for channel in self.sockets.channels]
         return sorted(filter(None, waiting), key=lambda request: request.arrived_ms)
 
-    def start(self) -> None:
+    def start(self, *, by_hand: bool = False) -> None:
         """Format or load the directories, and serve clients from when this returns. Kafka: `KafkaRaftServer.startup`.
+
+        `by_hand`: the loop of the sockets has no thread, and goes round when its `turn` is called.
 
         Raises KafkaException for directories that cannot be served, what a log manager raises, ConfigException and
         OSError; then nothing is left running.
@@ -123,7 +125,8 @@ class BrokerServer:
             self.broker.startup()
             self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
             # 4. Clients.
-            self.sockets.start()
+            if not by_hand:
+                self.sockets.start()
         except BaseException:
             self._let_go()
             raise

@@ -1,5 +1,5 @@
-"""Where a learner's function is tried: on one log, on a log directory, or on brokers that replicate. Each harness
-knows its workloads.
+"""Where a learner's function is tried: on one log, on a log directory, on brokers that replicate, or on the sockets of
+a broker. Each harness knows its workloads.
 """
 
 from abc import ABC, abstractmethod
@@ -14,10 +14,15 @@ from minikafka.lab.stage.workbench import brief_scratch, kafka_witness
 from minikafka.lab.stepper.stepper import without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.log.manager.log_manager import LogManager
+from minikafka.witness.connections.draw import draw_connection_workload
+from minikafka.witness.connections.minikafka_server import MinikafkaServer
+from minikafka.witness.connections.run import ConnectionRunner
+from minikafka.witness.connections.workload import ConnectionWorkload
 from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from minikafka.witness.kafka.kafka_socket_server import KafkaSocketServer
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
@@ -189,6 +194,31 @@ class Brokers(Harness):
         return Outcome(Observations(judge, workload, tuple(rows)), files), [None] * len(rows)
 
 
+class Connections(Harness):
+    """The sockets of a broker, as `minikafka.witness.connections.run` drives them: a `ConnectionWorkload`."""
+
+    tries = 60
+
+    def read(self, text: str) -> Any:
+        return ConnectionWorkload.parse(text)
+
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
+        return draw_connection_workload(seed, operations, **knobs)
+
+    def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        runner = ConnectionRunner(KafkaSocketServer(log_manager_jvm()) if judge == KAFKA else MinikafkaServer())
+        rows: list[dict[str, Any]] = []
+        try:
+            for operation in workload:
+                rows.append(runner.apply(operation))
+        except LearnersError as stopped:
+            stopped.doing = str(operation)
+            raise
+        finally:
+            runner.let_go()
+        return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
+
+
 def _flat(observed: Any) -> dict[str, Any]:
     """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
     row: dict[str, Any] = {"error": observed.error, "answered": tuple(observed.answers)}
@@ -248,3 +278,4 @@ def _parts(name: str, value: Any) -> dict[str, Any]:
 ONE_LOG: Harness = OneLog()
 LOG_DIRECTORY: Harness = LogDirectory()
 BROKERS: Harness = Brokers()
+CONNECTIONS: Harness = Connections()

@@ -87,6 +87,7 @@ def absent(method: Method) -> Iterator[None]:
 def function_of(method: Method) -> FunctionType:
     """The plain function behind a method or a property. Raises TypeError for what is not written in minikafka."""
     function = method.fget if isinstance(method, property) else inspect.unwrap(method)
+    function = getattr(function, "__func__", function)  # a class method's
     if not inspect.isfunction(function) or not function.__module__.startswith("minikafka."):
         raise TypeError(f"{method!r} is no method of minikafka; name one as in LogSegment.should_roll")
     return function

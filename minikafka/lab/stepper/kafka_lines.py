@@ -16,9 +16,12 @@ from minikafka.jvm.source_jars import source_jars
 _TABLE = Path(__file__).with_name("kafka_lines.json")
 _ROOMS = (  # the packages whose methods the lessons may name
     "org/apache/kafka/storage/internals/",
+    "org/apache/kafka/common/network/",
     "org/apache/kafka/common/record/internal/",
+    "org/apache/kafka/common/requests/RequestHeader.java",
     "org/apache/kafka/common/utils/ByteUtils.java",
     "org/apache/kafka/controller/",
+    "org/apache/kafka/server/Fetch",
     "org/apache/kafka/server/common/",
     "org/apache/kafka/server/purgatory/",
     "org/apache/kafka/server/record/",
@@ -26,6 +29,7 @@ _ROOMS = (  # the packages whose methods the lessons may name
     "org/apache/kafka/server/storage/log/",
     "kafka/cluster/",
     "kafka/log/",
+    "kafka/network/",
     "kafka/server/",
 )
 _MODULES = {  # artifact → the directory in which the repository keeps it
@@ -36,6 +40,8 @@ _MODULES = {  # artifact → the directory in which the repository keeps it
     "kafka-storage": "storage",
     "kafka_2.13": "core",
 }
+_IN_THE_FILE_OF = {"Acceptor": "SocketServer", "ConnectionQuotas": "SocketServer", "Processor": "SocketServer"}
+"""Classes that share a file with the one that it is named after."""
 _JAR = re.compile(r"(.+)-\d+\.\d+\.\d+-sources\.jar")
 _MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"
 _JAVA = (
@@ -55,7 +61,8 @@ def _table() -> dict:
 def kafka_line(name: str) -> tuple[str, int] | None:
     """File (in Kafka's repository) and line of `Class.method` at the tag; None when it isn't known."""
     owner, _, method = name.rpartition(".")
-    entry = _table().get(owner.rpartition(".")[2])
+    name_of_class = owner.rpartition(".")[2]
+    entry = _table().get(_IN_THE_FILE_OF.get(name_of_class, name_of_class))
     if entry is None or method not in entry["methods"]:
         return None
     return entry["file"], entry["methods"][method][0]

@@ -207,7 +207,7 @@ def render_bytes(frame: ByteFrame) -> str:
     for number, row in enumerate(shown):
         parts.append(drawing.text(44, 68 + number * _BOX, row * _PER_ROW, kind="sm", anchor="end"))
     for index, field in enumerate(frame.fields):
-        parts += _field_bytes(frame.data, field, index, shown, index == frame.chosen)
+        parts += field_bytes(frame.data, field, index, shown, index == frame.chosen)
     parts += _names(frame)
     height = max(52 + len(shown) * _BOX, 62 + min(len(frame.fields), 18) * 17) + 22
     note = f"{len(frame.data):,} bytes" + (
@@ -217,7 +217,7 @@ def render_bytes(frame: ByteFrame) -> str:
     return drawing.svg(drawing.WIDTH, height, "".join(parts), str(frame))
 
 
-def _field_bytes(data: bytes, field: Field, index: int, rows: range, chosen: bool) -> list[str]:
+def field_bytes(data: bytes, field: Field, index: int, rows: range, chosen: bool) -> list[str]:
     """The field's bytes, row by row, closed by a line; a thick line frames the chosen field."""
     parts, colour = [], _COLOURS[index % len(_COLOURS)]
     parts.append(f'<g class="mk-field"><title>{escape(f"{field.name} = {field.value}: {field.meaning}")}</title>')

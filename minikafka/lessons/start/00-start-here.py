@@ -302,7 +302,8 @@ print(found.first_difference)
 # - [12a Replication](12a-replication.ipynb): who is in sync
 # - [12b Leader epochs](12b-leader-epochs.ipynb): what a new leader keeps
 # - [13a A log directory at scale](13a-log-directory-at-scale.ipynb): the same questions, asked of terabytes
-# - [13b An audit of a log directory](13b-log-audit.ipynb): which of two copies is right
+# - [13b An audit of a log directory](13b-log-audit.ipynb): which copy is right
+# - [14 The wire](14-wire.ipynb): requests as bytes
 #
 # The [glossary](glossary.md) has the course's words, with the Chinese ones. [solutions](solutions) has the solutions.
 #

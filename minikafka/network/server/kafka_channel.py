@@ -98,13 +98,16 @@ class KafkaChannel:
         `scratch` is room to read into. Raises EOFError when the client has ended the connection, OSError when it broke,
         and InvalidReceiveException. Kafka: `KafkaChannel.read`, `NetworkReceive.readFrom`.
         """
+        # 1. Begin with what was read ahead, else read: into the request once its size is known.
         if self._request is None and not self._begin_request() and not self.waits_for_memory:
             self._ahead += scratch[: self._read_into(scratch)]
             self._begin_request()
         elif self._request is not None and self._received < len(self._request):
             self._received += self._read_into(memoryview(self._request)[self._received :])
+        # 2. It is whole when all bytes that its size announced are there.
         if self._request is None or self._received < len(self._request):
             return None
+        # 3. Hand it over, and mute the connection.
         request, self._request = self._request, None
         self.mute_state = ChannelMuteState.MUTED_AND_RESPONSE_PENDING
         return request

@@ -78,6 +78,7 @@ class SocketServer:
         self._waker, self._woken = os.pipe()[::-1]
         self._thread_id: int | None = None
         self._thread: threading.Thread | None = None
+        self._is_running = False
         self._should_run = True
         for end in (self._waker, self._woken):
             os.set_blocking(end, False)
@@ -117,6 +118,7 @@ class SocketServer:
         if not self._should_run:
             raise IllegalStateException("Can't enable request processing: SocketServer is stopped.")
         self._thread_id = threading.get_ident()
+        self._is_running = True
         try:
             while self._should_run:
                 try:
@@ -126,10 +128,16 @@ class SocketServer:
         finally:
             self._close_all()
 
+    def turn(self) -> None:
+        """Go round the loop once in this thread, without waiting: for whoever moves it by hand. Not in Kafka."""
+        self._thread_id = threading.get_ident()
+        self.wake_up()
+        self._poll()
+
     def shutdown(self) -> None:
         """Close the ports and all connections; requests in work are not answered. Kafka: `SocketServer.shutdown`."""
         self._should_run = False
-        if self._thread_id is None and self._thread is None:
+        if self._thread is None and not self._is_running:
             self._close_all()
             return
         self.wake_up()
@@ -210,11 +218,20 @@ class SocketServer:
             connection.close()
             self.connection_quotas.dec(name, host)
             return
-        channel_id = self._connection_id(connection, address)
-        channel = KafkaChannel(channel_id, connection, name, host, self._max_request_size, self._memory_pool)
+        self.take(connection, self._connection_id(connection, address), name, host)
+
+    def take(self, connection: socket.socket, channel_id: str, listener_name: str, client_address: str) -> KafkaChannel:
+        """Serve a connection that is open, does not block, and is counted by `connection_quotas` already.
+
+        `channel_id`: a name that no other connection has. Kafka: `Processor.configureNewConnections`.
+        """
+        channel = KafkaChannel(
+            channel_id, connection, listener_name, client_address, self._max_request_size, self._memory_pool
+        )
         self._channels[channel_id] = channel
         self._last_active_ms[channel_id] = self._time.hi_res_clock_ms()
         self._selector.register(connection, selectors.EVENT_READ, channel)
+        return channel
 
     def _read(self, channel: KafkaChannel) -> None:
         """Read of a connection, and have its request handled if it is whole.
@@ -223,9 +240,11 @@ class SocketServer:
         """
         if not channel.is_open:
             return
+        # 1. While a request is in work, its connection is not read.
         if channel.is_muted:  # it is watched again once the answer has gone out
             self._watch(channel)
             return
+        # 2. Read what has come; a size that cannot be ends the connection.
         self._is_active(channel)
         try:
             request = channel.receive(self._scratch)
@@ -235,9 +254,11 @@ class SocketServer:
             return
         if channel.waits_for_memory:
             self._without_memory.append(channel)
+        # 3. Wait for more, until the request is whole.
         if request is None:
             self._watch(channel)
             return
+        # 4. Have it handled: it is answered now, or later. What cannot be parsed ends the connection.
         try:
             self._handle(request, channel, lambda answer: self._answer(channel, answer))
         except Exception:
@@ -289,8 +310,11 @@ class SocketServer:
             self._watch(channel)
 
     def _unmute(self, channel: KafkaChannel) -> None:
+        """Kafka: `Processor.tryUnmuteChannel`."""
+        # 1. The answer has gone out, or there is none: read the connection again.
         channel.unmute()
         self._watch(channel)
+        # 2. A request that was read ahead is next.
         if channel.has_bytes_ahead:
             self._ready.append(channel)
 

@@ -9,11 +9,12 @@ import pytest
 from minikafka.common import own_directory as own_directory_module
 from minikafka.common.own_directory import own_directory
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.harnesses import BROKERS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
+from minikafka.lab.rebuild.harnesses import BROKERS, CONNECTIONS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.mine import mine
 from minikafka.lab.rebuild.performer import Here, Role
 from minikafka.log.log_segment import LogSegment
+from minikafka.network.messages import RequestHeader
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
 from minikafka.witness.replicas.run import ReplicaObservation
@@ -67,6 +68,20 @@ def test_of_a_workload_no_file_stays_on_the_disk(own, harness):
     outcome, _ = harness.done(workload, ENGINE)
     assert list(own.iterdir()) == []
     assert outcome.files and outcome.equals(harness.done(workload, ENGINE)[0])
+
+
+def test_connections_leave_no_files_and_go_the_same_way_each_time():
+    workload = CONNECTIONS.draw(1, 20, {"junk": 0.1})
+    outcome, _ = CONNECTIONS.done(CONNECTIONS.read(str(workload)), ENGINE)
+    assert not outcome.files and outcome.equals(CONNECTIONS.done(workload, ENGINE)[0])
+    shorter = workload.with_operations(workload.operations[:-5])
+    assert not outcome.equals(CONNECTIONS.done(shorter, ENGINE)[0])
+
+
+def test_an_error_of_a_learner_on_connections_says_what_was_being_done():
+    with pytest.raises(LearnersError) as told, mine(RequestHeader.read, lambda cls, source: 1 / 0):
+        CONNECTIONS.done(CONNECTIONS.read("send A 1[:5]\nsend A 1[5:]"), ENGINE)
+    assert told.value.doing == "send A 1[5:]"
 
 
 def test_nor_does_one_of_a_workload_that_fails(own):
