@@ -119,8 +119,9 @@ scripts: ready-dev
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
 lock: ready-dev
-	$(LOCK) --upgrade --build-deps-for editable --extra lab --extra dev -o requirements/dev.txt pyproject.toml
+	$(LOCK) --upgrade --build-deps-for editable --extra lab --extra dev --extra site -o requirements/dev.txt pyproject.toml
 	$(LOCK) --build-deps-for editable --extra lab -c requirements/dev.txt -o requirements/lab.txt pyproject.toml
+	$(LOCK) --extra site -c requirements/dev.txt -o requirements/site.txt pyproject.toml
 	$(LOCK) --extra fuzz -c requirements/dev.txt -o requirements/fuzz.txt pyproject.toml
 	$(LOCK) -c requirements/dev.txt -o requirements/core.txt pyproject.toml
 
@@ -130,7 +131,10 @@ ready-lab:
 ready-dev:
 	@$(PYTHON) requirements/install.py dev
 
+ready-site:
+	@$(PYTHON) requirements/install.py lab site
+
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-site ready-fuzz
