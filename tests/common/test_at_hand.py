@@ -77,7 +77,10 @@ def test_with_little_at_hand_the_bytes_are_the_same(tmp_path):
 
 
 def test_importing_the_core_takes_nothing_that_a_browser_lacks():
-    modules = "minikafka.log.log, minikafka.log.manager.log_manager, minikafka.cluster.partition, minikafka.server.replica_manager"
+    modules = ", ".join(
+        f"minikafka.{name}"
+        for name in ("log.log", "log.manager.log_manager", "cluster.partition", "server.replica_manager")
+    )
     subprocess.run([sys.executable, "-c", f"{BLOCK}import {modules}"], check=True)
 
 
