@@ -8,6 +8,7 @@ minikafka asks this module, and is the same code on both sides. What stands in w
 
 import errno
 import os
+import signal
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,6 +31,8 @@ HAS_MAPPINGS = _is_there("mmap") and not IN_A_BROWSER
 """Can a file be mapped into memory?"""
 HAS_LOCKS = _is_there("fcntl") and not IN_A_BROWSER
 """Can a file be locked?"""
+HAS_ALARMS = hasattr(signal, "setitimer") and not IN_A_BROWSER
+"""Can the system interrupt what takes too long?"""
 HAS_SPARK = _is_there("pyspark") and not IN_A_BROWSER
 """Can Spark be started, and Kafka in its JVM?"""
 

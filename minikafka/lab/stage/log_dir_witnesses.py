@@ -42,10 +42,8 @@ def wake_witnesses() -> None:
     It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
     asked.
     """
-    from minikafka.witness.log_dir.expect import log_dir_expected
-
     question = LogDirWorkload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question))
+    while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question))
 
 
 @told_while_starting()

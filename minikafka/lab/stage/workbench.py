@@ -103,13 +103,10 @@ def wake_witnesses() -> None:
     It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
     asked.
     """
-    from minikafka.witness import Workload, run, spark_expected
+    from minikafka.witness import Workload
 
     question = Workload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(
-        lambda: spark_expected(question),
-        lambda: (kafka := kafka_witness()) and run(question, kafka, scratch()),
-    )
+    while_the_reader_reads(lambda: _by_spark(question, None), lambda: by_kafka(question))
 
 
 @told_while_starting()
