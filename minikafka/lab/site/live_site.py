@@ -145,6 +145,7 @@ def _list_packages(pyodide: Path) -> None:
 def _configure(file: Path) -> None:
     settings = json.loads(file.read_text(encoding="utf-8"))
     data = settings["jupyter-config-data"]
+    data["exposeAppInBrowser"] = True
     data["appName"] = "Inside Kafka's log"
     data["federated_extensions"] = [each for each in data["federated_extensions"] if each["name"] in _EXTENSIONS]
     data.setdefault("litePluginSettings", {}).setdefault(_KERNEL, {}).update(
