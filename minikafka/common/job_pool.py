@@ -10,7 +10,8 @@ T = TypeVar("T")
 
 
 class JobPool:
-    """Runs jobs on several threads or, if only one is asked for or none can be started, each in the thread that asks for its result.
+    """Runs jobs on several threads or, if one is asked for or none can be started, each in the thread that asks for its
+    result.
 
     With one thread every run is the same: a test can watch each effect on the disk in order, and a manual clock stands
     still meanwhile.

@@ -16,11 +16,11 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import click
 
-from minikafka import __version__
 from minikafka.jvm.cache import cache_dir
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.site.live_parts import PartsError, parts
@@ -30,19 +30,20 @@ LIVE = "live"
 NOTEBOOKS = "notebooks"
 """Where in JupyterLite's files the course lies."""
 _PACKAGE = Path(__file__).parents[2]
-_NOT_LIVE = ("13", "14")
-"""The lessons about Spark: they are read with their stored outputs."""
+WHOLE = ("00-start-here", "03-high-watermark")
+"""The lessons that run whole in a browser, with the outputs that are stored."""
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 _NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]
 _NEEDED_BY_IPYWIDGETS = ["comm", "ipython", "traitlets"]
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
+_VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
 
 
 def is_live(name: str) -> bool:
-    """Does the notebook of this name (without suffix) run in a browser?"""
-    return not name.removeprefix("zh-").startswith(_NOT_LIVE)
+    """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
+    return name in WHOLE
 
 
 def address_of(source: str) -> str:
@@ -80,7 +81,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
     for pattern in _OF_THE_COURSE:
         for path in sorted(COURSE.glob(pattern)):
             inner = path.relative_to(COURSE).as_posix()
-            if path.is_file() and is_live(path.stem):
+            if path.is_file():
                 yield f"files/{NOTEBOOKS}/{inner}", path
                 if not inner.endswith(".ipynb"):
                     yield f"{carried}/notebooks/{inner}", path
@@ -99,7 +100,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
         raise PartsError(f"jupyter lite build: {done.stderr.strip().splitlines()[-1]}")
     pyodide = built / "static" / "pyodide"
     shutil.copytree(made_of, pyodide)
-    wheel = pyodide / f"minikafka-{__version__}-py3-none-any.whl"
+    wheel = pyodide / f"minikafka-{_VERSION}-py3-none-any.whl"
     _write_wheel(wheel, sources)
     _list_packages(pyodide)
     _configure(built / "jupyter-lite.json")
@@ -107,7 +108,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
 
 
 def _write_wheel(wheel: Path, sources: dict[str, Path]) -> None:
-    information = f"minikafka-{__version__}.dist-info"
+    information = f"minikafka-{_VERSION}.dist-info"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
 
         def add(name: str, content: bytes) -> None:
@@ -118,7 +119,7 @@ def _write_wheel(wheel: Path, sources: dict[str, Path]) -> None:
         for name, path in sources.items():
             if name.startswith("wheel/"):
                 add(name.removeprefix("wheel/"), path.read_bytes())
-        add(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: minikafka\nVersion: {__version__}\n".encode())
+        add(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: minikafka\nVersion: {_VERSION}\n".encode())
         add(f"{information}/WHEEL", b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         add(f"{information}/RECORD", b"")
 

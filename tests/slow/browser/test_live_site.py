@@ -10,18 +10,16 @@ import pytest
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.site.live_parts import PartsError
-from minikafka.lab.site.live_site import NOTEBOOKS, address_of, live_site
+from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, live_site
 from tests.notebooks.outputs import code_cells, shown
 
-EQUAL = ("00-start-here", "03-high-watermark")
-"""The lessons that run whole with the outputs that are stored."""
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def pytest_generate_tests(metafunc):
     if "lesson" in metafunc.fixturenames:
         wanted = metafunc.config.getoption("--live-lessons")
-        every = EQUAL if wanted == "all" else [folder.name for folder in lesson_folders()]
+        every = WHOLE if wanted == "all" else [folder.name for folder in lesson_folders()]
         metafunc.parametrize("lesson", [name for name in every if wanted == "all" or wanted in name])
 
 
