@@ -55,8 +55,9 @@ test: ready-dev
 	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	@echo "Kafka itself answers part $(PART) of 20 (today's), its recorded answers the others; PART=all asks it everything"
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) tests
+	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
+	@echo "tests whose cases are many of one kind run a quarter of them. PART=all asks and runs everything"
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
@@ -67,7 +68,7 @@ lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` the lessons run in a browser and are compared there.
+# In `make test` the lessons are compared too, a quarter of them in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks

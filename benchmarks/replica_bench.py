@@ -26,7 +26,7 @@ from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.kernels.record_columns import use_compiled_kernel
 from minikafka.witness.directory_diff import directory_diff
@@ -70,8 +70,8 @@ class Brokers:
                 incarnation_id=f"incarnation-{broker_id}AAAAAAAA",
             )
             self.brokers[broker_id].startup()
-        topic = CreatableTopic("bench", assignments=[(0, list(range(replicas)))], topic_id=TOPIC_ID)
-        self.controller.create_topics([topic])
+        topic = creatable_topic("bench", assignments=[(0, list(range(replicas)))])
+        self.controller.create_topics([topic], topic_ids={"bench": TOPIC_ID})
         for broker in self.brokers.values():
             broker.publish()
         self.followers = [self.brokers[broker_id] for broker_id in range(1, replicas)]

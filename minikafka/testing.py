@@ -23,7 +23,7 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages.apis import ProduceRequest, ProduceResponse
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes
 from minikafka.network.request import NoBytes
@@ -110,9 +110,9 @@ class Broker:
         """Make a topic. Raises what a client would be told: TopicExistsException, InvalidConfigurationException, …"""
         server = self._running()
         assert server.controller is not None
-        topic = CreatableTopic(name, partitions, 1, configs=dict(settings or {}))
+        topic = creatable_topic(name, partitions, 1, configs=dict(settings or {}))
         [result] = server.controller.create_topics([topic])
-        _raise_if_failed(result.error.error, result.error.message)
+        _raise_if_failed(Errors(result.error_code), result.error_message)
         server.publish()
 
     def append(self, topic: str, partition: int, *values: bytes | None, key: bytes | None = None) -> int:

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.two_logs import SMALL, TwoLogs, pairs
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
+_QUARTERS = 4
 _NOT_QUICK = {"kafka_broker", "damage", "differential"}
 
 
@@ -34,6 +36,13 @@ def pytest_addoption(parser):
         default="none",
         help="who answers questions whose answers are in tests/kafka_said: the files alone (none, the default), Kafka "
         "too (all), or Kafka in one twentieth of the tests (its number)",
+    )
+    parser.addoption(
+        "--part",
+        choices=["all", *map(str, range(PARTS))],
+        default="all",
+        help="of tests marked `in_parts`: every case (all, the default), or those of one quarter (a number stands for "
+        "the quarter that is left when it is divided by four)",
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
@@ -69,16 +78,29 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--quick"):
-        left_out = {item for item in items if _is_left_out(item)}
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=list(left_out))
+    quick, part = config.getoption("--quick"), config.getoption("--part")
+    left_out = {item for item in items if (quick and _is_left_out(item)) or not _is_in_part(item, part)}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 def _is_left_out(item) -> bool:
     """Whether `make quick` does without the test, by its fixtures and marks."""
     names = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
     return bool(names & {"kafka", "spark", "browser", "chromium", "bare", "slow"})
+
+
+def _is_in_part(item, part: str) -> bool:
+    """Whether a run of that part runs the test: of tests `in_parts` the cases of its quarter ("all": every case), of
+    tests `in_other_parts`, which are a cheaper way to the same, those that are not.
+
+    Which quarter a case falls to depends on its name alone: four runs have run all, and what several tests ask of one
+    case, such as an exercise, falls to the same run.
+    """
+    ours, others = (item.get_closest_marker(name) is not None for name in ("in_parts", "in_other_parts"))
+    if not ours and not others:
+        return True
+    return ours is (part == "all" or zlib.crc32(item.callspec.id.encode()) % _QUARTERS == int(part) % _QUARTERS)
 
 
 @pytest.hookimpl(wrapper=True)

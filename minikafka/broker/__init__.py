@@ -6,6 +6,9 @@ In reading order:
 - `produce_handler`, `fetch_handler` (with `current_leaders`), `metadata_handler` (with `auto_topic_creation_manager`):
   what happens to these requests before and after the replica manager.
 - `controller_apis`, `producer_id_manager`: what the controller decides.
+- `config_helper`, `config_admin_manager` (with `runtime_logger_manager`): settings, told and changed.
+- `describe_cluster_handler`, `describe_topic_partitions_handler`, `describe_log_dirs_handler`,
+  `describe_producers_handler`, `list_config_resources_handler`: what administrators ask.
 - `authorizer`, `auth_helper`: who may do what.
 - `broker`: the parts of a broker, put together, from registration to shutdown or crash.
 - `cluster`: a few brokers, their controller and a clock, for whoever wants to see them at work.

@@ -33,6 +33,7 @@ class ResourceType(Enum):
     TOPIC = "Topic"
     CLUSTER = "Cluster"
     TRANSACTIONAL_ID = "TransactionalId"
+    GROUP = "Group"
 
 
 SUPPORTED_OPERATIONS = {

@@ -8,7 +8,8 @@ from minikafka.common import topic as topic_names
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, InvalidTopicException
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.creatable_topic import creatable_topic
+from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult
 from minikafka.server.broker_config import BrokerConfig
 
 logger = logging.getLogger(__name__)
@@ -54,12 +55,12 @@ class AutoTopicCreationManager:
         return told | dict.fromkeys(creatable, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
     def _send(self, names: list[str]) -> None:
-        topics = [CreatableTopic(name, self._num_partitions, self._replication_factor) for name in names]
+        topics = [creatable_topic(name, self._num_partitions, self._replication_factor) for name in names]
         try:
             results = self._topic_creator.create_topics(topics)
         except ApiException as error:
             logger.warning("Auto topic creation failed for %s: %s", names, error)
             return
         for result in results:
-            if result.error.is_failure():
-                logger.warning("Auto topic creation failed for %s: %s", result.name, result.error.error.name)
+            if result.error_code != Errors.NONE:
+                logger.warning("Auto topic creation failed for %s: %s", result.name, Errors(result.error_code).name)

@@ -17,8 +17,8 @@ from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.log.manager.log_manager import LogManager
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import MetadataRecord
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
@@ -30,6 +30,7 @@ from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.default_alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.in_process_send import InProcessSend, Peer
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.replica_fetcher_manager import ReplicaFetcherManager
@@ -174,8 +175,11 @@ class Broker:
             ),
             add_partitions_to_txn_manager=add_partitions_to_txn_manager,
         )
+        self.dynamic_config = DynamicBrokerConfig(
+            self.config, lambda changed: self.log_manager.update_default_config(changed.log_config())
+        )
         self._publisher = BrokerMetadataPublisher(
-            self.config, self.metadata_cache, self.log_manager, self.replica_manager
+            self.config, self.dynamic_config, self.metadata_cache, self.log_manager, self.replica_manager
         )
         self._publishing = threading.RLock()  # held by whoever reads the metadata log
         # 5. The door.
@@ -185,6 +189,7 @@ class Broker:
             self.replica_manager,
             self.metadata_cache,
             self.config,
+            self.dynamic_config,
             controller,
             ProducerIdManager(lambda: controller.allocate_producer_ids(broker_id, epoch())),
             authorizer=authorizer,

@@ -13,6 +13,7 @@ from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.controller import Controller
+from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
 from minikafka.network.request import Answer
@@ -49,7 +50,11 @@ class BrokerServer:
         node_id: int = 1,
         time: Time | None = None,
     ):
-        """A node that has not started; nothing is touched yet. `settings`: names and texts as in a broker's file."""
+        """A node that has not started; nothing is touched yet. `settings`: names and texts as in a broker's file.
+
+        Raises what `require_valid` and `SocketServerConfig` raise.
+        """
+        require_valid({**(settings or {}), "node.id": node_id})
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         self.node_id = node_id
         self._settings = dict(settings or {})
@@ -98,7 +103,7 @@ class BrokerServer:
                 controller,
                 time=self._time,
                 scheduler=self._scheduler,
-                settings={name: value for name, value in self._settings.items() if name != "listeners"},
+                settings={"process.roles": "broker,controller", **self._settings},
                 listeners=self.endpoints,
                 incarnation_id=random_uuid(),
                 cluster_id=cluster_id,

@@ -10,8 +10,10 @@ from minikafka.broker.broker import Broker
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.cluster.replica_state import ReplicaState
+from minikafka.common.api_error import ApiError
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
+from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     BrokerNotAvailableException,
     IllegalArgumentException,
@@ -24,13 +26,15 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.apis import FetchRequest, ListOffsetsRequest, ProduceRequest
+from minikafka.messages.message_codec import Message
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.network.messages import parse_response, request_bytes
 from minikafka.network.request_channel import Ticket
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.default_alter_partition_manager import ControllerChannel
@@ -233,9 +237,9 @@ class Cluster:
         for broker_id in itertools.chain(*replicas):
             _require_number("broker id", broker_id, INT_MIN, INT_MAX)
         configs = {key.replace("__", "."): _text(value) for key, value in settings.items()}
-        topic = CreatableTopic(name, assignments=list(enumerate(replicas)), configs=configs)
+        topic = creatable_topic(name, assignments=enumerate(replicas), configs=configs)
         (result,) = self.controller.create_topics([topic])
-        _raise_if_failed(result.error)
+        _raise_if_failed(ApiError(Errors(result.error_code), result.error_message))
         self._decided()
         return result.topic_id
 
@@ -292,13 +296,12 @@ class Cluster:
         transactional_id: str | None = None,
     ) -> SentRequest:
         """Send a batch to a partition of `topic`, to its leader unless another broker is named."""
-        produce = request_class(ApiKeys.PRODUCE)
-        partitions = [produce.TopicProduceData.PartitionProduceData(index=partition, records=records)]
-        body = produce(
+        partitions = [ProduceRequest.TopicProduceData.PartitionProduceData(index=partition, records=records)]
+        body = ProduceRequest(
             transactional_id=transactional_id,
             acks=acks,
             timeout_ms=timeout_ms,
-            topic_data=[produce.TopicProduceData(name=topic, partition_data=partitions)],
+            topic_data=[ProduceRequest.TopicProduceData(name=topic, partition_data=partitions)],
         )
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.PRODUCE, PRODUCE_VERSION, body)
 
@@ -316,19 +319,18 @@ class Cluster:
         broker_id: int | None = None,
     ) -> SentRequest:
         """Ask as a consumer for the batches of a partition from `offset` on, the leader unless another is named."""
-        fetch = request_class(ApiKeys.FETCH)
-        asked = fetch.FetchTopic.FetchPartition(
+        asked = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=leader_epoch,
             fetch_offset=offset,
             partition_max_bytes=max_bytes,
         )
-        body = fetch(
+        body = FetchRequest(
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
             max_bytes=max_bytes,
             isolation_level=int(isolation),
-            topics=[fetch.FetchTopic(topic=topic, partitions=[asked])],
+            topics=[FetchRequest.FetchTopic(topic=topic, partitions=[asked])],
         )
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.FETCH, FETCH_VERSION, body)
 
@@ -336,15 +338,13 @@ class Cluster:
         self, topic: str, timestamp: int = -1, *, partition: int = 0, broker_id: int | None = None
     ) -> SentRequest:
         """Ask as a consumer for the first offset of that time (ms) or a later one; −1: the end, −2: the start."""
-        list_offsets = request_class(ApiKeys.LIST_OFFSETS)
-        asked = list_offsets.ListOffsetsTopic.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
-        body = list_offsets(
-            replica_id=-1, topics=[list_offsets.ListOffsetsTopic(name=topic, partitions=[asked])], timeout_ms=30_000
-        )
+        make_topic = ListOffsetsRequest.ListOffsetsTopic
+        asked = make_topic.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        body = ListOffsetsRequest(replica_id=-1, topics=[make_topic(name=topic, partitions=[asked])], timeout_ms=30_000)
         return self.send(self._asked(topic, partition, broker_id), ApiKeys.LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
 
-    def send(self, broker_id: int, api_key: ApiKeys, version: int, body: Any) -> SentRequest:
-        """Send any request to a broker; `body` is made by `minikafka.network.messages.request_class`."""
+    def send(self, broker_id: int, api_key: ApiKeys, version: int, body: Message) -> SentRequest:
+        """Send any request to a broker; `body` is a message of `minikafka.messages.apis`."""
         request = request_bytes(api_key, version, body, correlation_id=next(self._correlation_ids), client_id="cluster")
         return SentRequest(api_key, version, self.handle(broker_id, request))
 
@@ -442,6 +442,6 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _raise_if_failed(error: Any) -> None:
-    if error.is_failure():
-        raise error.error.exception(error.message)
+def _raise_if_failed(error: ApiError) -> None:
+    if (failure := error.error.exception(error.message)) is not None:
+        raise failure

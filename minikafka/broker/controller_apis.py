@@ -1,22 +1,34 @@
-"""Requests that the controller decides about: topics are made and deleted."""
+"""Requests that the controller decides about: topics are made, grow and are deleted, settings change."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from minikafka.broker.auth_helper import AuthHelper
-from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.broker.authorizer import CLUSTER_NAME, AclOperation, ResourceType
 from minikafka.common.api_error import ApiError
+from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
+from minikafka.common.java_hash_map import in_javas_order
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.messages.apis import CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.messages.apis import (
+    AlterConfigsRequest,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    IncrementalAlterConfigsRequest,
+)
+from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigChanges
 from minikafka.metadata.metadata_image import MetadataImage
+from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult, NewPartitions, refused_topic
 from minikafka.network.request import Request
 from minikafka.server.broker_config import BrokerConfig
 
 _TOPICS = ResourceType.TOPIC
-CreatableTopicResultMessage = CreateTopicsResponse.CreatableTopicResult
+_Alterable = IncrementalAlterConfigsRequest.AlterConfigsResource | AlterConfigsRequest.AlterConfigsResource
 
 
 class TopicController(Protocol):
@@ -27,12 +39,29 @@ class TopicController(Protocol):
         """The cluster as it has been decided so far."""
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+        self,
+        topics: Sequence[CreatableTopic],
+        *,
+        describable: Container[str] | None = None,
+        validate_only: bool = False,
     ) -> list[CreatableTopicResult]:
         """Make the topics, or only say what would come of it."""
 
     def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
         """Delete the topics."""
+
+    def create_partitions(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> dict[str, ApiError]:
+        """Give topics more partitions, or only say what would come of it."""
+
+    def incremental_alter_configs(
+        self, changes: Mapping[ConfigResource, ConfigChanges], *, validate_only: bool = False
+    ) -> dict[ConfigResource, ApiError]:
+        """Change settings, or only say what would come of it."""
+
+    def legacy_alter_configs(
+        self, new_configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, ApiError]:
+        """Replace all settings of resources, or only say what would come of it."""
 
 
 class ControllerApis:
@@ -58,13 +87,14 @@ class ControllerApis:
         describable = self._auth_helper.filter_by_authorized(
             request, AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, names
         )
-        wanted = [_creatable_topic(topic) for topic in body.topics if topic.name in creatable]
-        results = self._controller.create_topics(wanted, validate_only=body.validate_only)
+        wanted = [topic for topic in body.topics if topic.name in creatable]
         response = CreateTopicsResponse()
-        response.topics = [_created(result, describable=result.name in describable) for result in results]
+        response.topics = self._controller.create_topics(
+            wanted, describable=describable, validate_only=body.validate_only
+        )
         for name in dict.fromkeys(name for name in names if name not in creatable):
             error = ApiError(Errors.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-            response.topics.append(_created(CreatableTopicResult(name, error), describable=True))
+            response.topics.append(refused_topic(name, error))
         return response
 
     def delete_topics(self, request: Request) -> DeleteTopicsResponse:
@@ -137,6 +167,94 @@ class ControllerApis:
         response = DeleteTopicsResponse(responses=results)
         return response
 
+    def create_partitions(self, request: Request) -> CreatePartitionsResponse:
+        """Give topics more partitions; a result for each. Kafka: `ControllerApis.createPartitions`."""
+        body = request.body_of(CreatePartitionsRequest)
+        make = CreatePartitionsResponse.CreatePartitionsTopicResult
+        asked = {topic.name: topic for topic in body.topics}
+        twice = set(_twice([topic.name for topic in body.topics]))
+        once = [name for name in in_javas_order(asked) if name not in twice]
+        results = [
+            make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.")
+            for name in in_javas_order(twice)
+        ]
+        allowed = self._auth_helper.filter_by_authorized(request, AclOperation.ALTER, _TOPICS, once)
+        results += [
+            make(name=name, error_code=Errors.TOPIC_AUTHORIZATION_FAILED) for name in once if name not in allowed
+        ]
+        wanted = [_new_partitions(asked[name]) for name in once if name in allowed]
+        decided = self._controller.create_partitions(wanted, validate_only=body.validate_only)
+        results += [
+            make(name=name, error_code=error.error, error_message=error.message) for name, error in decided.items()
+        ]
+        return CreatePartitionsResponse(results=results)
+
+    def incremental_alter_configs(
+        self,
+        request: Request,
+        resources: Sequence[IncrementalAlterConfigsRequest.AlterConfigsResource],
+        validate_only: bool,
+    ) -> dict[tuple[int, str], ApiError]:
+        """Change settings of `resources`, each of which occurs once; what came of each, by kind and name.
+
+        One operation that Kafka does not know fails all of them. Kafka: `ControllerApis.handleIncrementalAlterConfigs`.
+        """
+        if any(each.config_operation not in set(AlterConfigOp) for resource in resources for each in resource.configs):
+            return {_key(resource): ApiError(Errors.UNKNOWN_SERVER_ERROR) for resource in resources}
+        changes: dict[ConfigResource, ConfigChanges] = {}
+        for resource in resources:
+            settings = {each.name: each for each in resource.configs}
+            changes[_config_resource(resource)] = {
+                name: (AlterConfigOp(settings[name].config_operation), settings[name].value or "")
+                for name in in_javas_order(settings)
+            }
+        errors = self._alter_errors(request, changes)
+        allowed = {resource: changes[resource] for resource in changes if resource not in errors}
+        errors.update(self._controller.incremental_alter_configs(allowed, validate_only=validate_only))
+        return {_key(resource): errors[_config_resource(resource)] for resource in resources}
+
+    def legacy_alter_configs(
+        self, request: Request, resources: Sequence[AlterConfigsRequest.AlterConfigsResource], validate_only: bool
+    ) -> dict[tuple[int, str], ApiError]:
+        """Replace all settings of `resources`, each of which occurs once; what came of each, by kind and name.
+
+        Kafka: `ControllerApis.handleLegacyAlterConfigs`.
+        """
+        new_configs = {}
+        for resource in resources:
+            settings = {each.name: each.value or "" for each in resource.configs}
+            new_configs[_config_resource(resource)] = {name: settings[name] for name in in_javas_order(settings)}
+        errors = self._alter_errors(request, new_configs)
+        allowed = {resource: new_configs[resource] for resource in new_configs if resource not in errors}
+        errors.update(self._controller.legacy_alter_configs(allowed, validate_only=validate_only))
+        return {_key(resource): errors[_config_resource(resource)] for resource in resources}
+
+    def _alter_errors(self, request: Request, resources: Iterable[ConfigResource]) -> dict[ConfigResource, ApiError]:
+        """Why settings of some of `resources` may not be altered. Kafka: `ControllerApis.authorizeAlterResource`."""
+        errors = {}
+        for resource in resources:
+            kind, error, name = ResourceType.CLUSTER, Errors.CLUSTER_AUTHORIZATION_FAILED, CLUSTER_NAME
+            if resource.type is ConfigResourceType.TOPIC:
+                kind, error, name = ResourceType.TOPIC, Errors.TOPIC_AUTHORIZATION_FAILED, resource.name
+            elif resource.type is ConfigResourceType.GROUP:
+                kind, error, name = ResourceType.GROUP, Errors.GROUP_AUTHORIZATION_FAILED, resource.name
+            if not self._auth_helper.authorize(request, AclOperation.ALTER_CONFIGS, kind, name):
+                errors[resource] = ApiError.of(error)
+        return errors
+
+
+def _key(resource: _Alterable) -> tuple[int, str]:
+    return resource.resource_type, resource.resource_name
+
+
+def _config_resource(resource: _Alterable) -> ConfigResource:
+    return ConfigResource(ConfigResourceType.for_id(resource.resource_type), resource.resource_name)
+
+
+def _new_partitions(topic: CreatePartitionsRequest.CreatePartitionsTopic) -> NewPartitions:
+    assignments = None if topic.assignments is None else [each.broker_ids for each in topic.assignments]
+    return NewPartitions(topic.name, topic.count, assignments)
+
 
 def _invalid(message: str) -> ApiError:
     return ApiError(Errors.INVALID_REQUEST, message)
@@ -144,39 +262,6 @@ def _invalid(message: str) -> ApiError:
 
 def _twice(values: list[str]) -> list[str]:
     return [value for value in dict.fromkeys(values) if values.count(value) > 1]
-
-
-def _creatable_topic(topic: CreateTopicsRequest.CreatableTopic) -> CreatableTopic:
-    return CreatableTopic(
-        topic.name,
-        topic.num_partitions,
-        topic.replication_factor,
-        [(assignment.partition_index, tuple(assignment.broker_ids)) for assignment in topic.assignments],
-        {config.name: config.value for config in topic.configs},
-    )
-
-
-def _created(result: CreatableTopicResult, *, describable: bool) -> CreatableTopicResultMessage:
-    """Of a new topic that may not be described, only name and id are told. Kafka: `createTopic`, its last part."""
-    message = CreatableTopicResultMessage(
-        name=result.name,
-        topic_id=result.topic_id,
-        error_code=result.error.error,
-        error_message=result.error.message,
-    )
-    if result.error.is_failure():
-        return message
-    if not describable:
-        message.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
-        return message
-    message.num_partitions, message.replication_factor = result.num_partitions, result.replication_factor
-    message.configs = [
-        CreatableTopicResultMessage.CreatableTopicConfigs(
-            name=entry.name, value=entry.value, config_source=entry.source
-        )
-        for entry in result.configs
-    ]
-    return message
 
 
 def _deleted(name: str | None, topic_id: str, error: ApiError) -> DeleteTopicsResponse.DeletableTopicResult:

@@ -1,7 +1,7 @@
 """Who leads a partition instead of this broker: what a client is told together with NOT_LEADER_OR_FOLLOWER."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.node import Node
@@ -11,6 +11,8 @@ from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.record.format.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.server.replica_manager import ReplicaManager
+
+T = TypeVar("T")
 
 
 class LeaderNode(NamedTuple):
@@ -48,7 +50,7 @@ class CurrentLeaders:
         return LeaderNode(leader_id, leader_epoch, self._metadata_cache.get_alive_broker_node(leader_id, listener_name))
 
 
-def node_endpoints(make: Any, nodes: Mapping[int, Node]) -> list[Any]:
+def node_endpoints(make: Callable[..., T], nodes: Mapping[int, Node]) -> list[T]:
     """The addresses of `nodes` (by id) as a response has them, in the order of Kafka's map.
 
     `make`: the response's class for one of them.

@@ -8,14 +8,21 @@ from typing import TypeAlias
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, Authorizer, ResourceType
 from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
+from minikafka.broker.config_admin_manager import ConfigAdminManager
+from minikafka.broker.config_helper import ConfigHelper
 from minikafka.broker.controller_apis import ControllerApis, TopicController
 from minikafka.broker.current_leaders import CurrentLeaders
+from minikafka.broker.describe_cluster_handler import DescribeClusterHandler
+from minikafka.broker.describe_log_dirs_handler import DescribeLogDirsHandler
+from minikafka.broker.describe_producers_handler import DescribeProducersHandler
+from minikafka.broker.describe_topic_partitions_handler import DescribeTopicPartitionsHandler
 from minikafka.broker.fetch_handler import FetchHandler
+from minikafka.broker.list_config_resources_handler import ListConfigResourcesHandler
 from minikafka.broker.metadata_handler import MetadataHandler
 from minikafka.broker.produce_handler import ProduceHandler
 from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import IllegalStateException, UnsupportedVersionException
+from minikafka.common.errors import UnsupportedVersionException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import (
     in_order_of_a_concatenation,
@@ -44,8 +51,7 @@ from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
-from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
@@ -79,6 +85,7 @@ class KafkaApis:
         replica_manager: ReplicaManager,
         metadata_cache: MetadataCache,
         config: BrokerConfig,
+        dynamic_config: DynamicBrokerConfig,
         controller: TopicController,
         producer_id_manager: ProducerIdManager,
         *,
@@ -103,7 +110,16 @@ class KafkaApis:
             config,
             cluster_id,
         )
+        configs = ConfigHelper(metadata_cache, dynamic_config, self._auth_helper, request_channel)
+        cluster = DescribeClusterHandler(metadata_cache, self._auth_helper, request_channel, cluster_id)
+        topics = DescribeTopicPartitionsHandler(metadata_cache, self._auth_helper, request_channel, config)
+        log_dirs = DescribeLogDirsHandler(replica_manager, self._auth_helper, request_channel)
+        producers = DescribeProducersHandler(replica_manager, metadata_cache, self._auth_helper, request_channel)
+        resources = ListConfigResourcesHandler(metadata_cache, self._auth_helper, request_channel)
         self._controller_apis = ControllerApis(controller, self._auth_helper, config)
+        altered = ConfigAdminManager(
+            metadata_cache, dynamic_config, self._auth_helper, request_channel, self._controller_apis
+        )
         self._handlers: dict[ApiKeys, _Handler] = {
             ApiKeys.PRODUCE: produce.handle_produce_request,
             ApiKeys.FETCH: fetch.handle_fetch_request,
@@ -115,6 +131,15 @@ class KafkaApis:
             ApiKeys.DELETE_RECORDS: self.handle_delete_records_request,
             ApiKeys.INIT_PRODUCER_ID: self.handle_init_producer_id_request,
             ApiKeys.OFFSET_FOR_LEADER_EPOCH: self.handle_offset_for_leader_epoch_request,
+            ApiKeys.DESCRIBE_CONFIGS: configs.handle_describe_configs_request,
+            ApiKeys.ALTER_CONFIGS: altered.handle_alter_configs_request,
+            ApiKeys.INCREMENTAL_ALTER_CONFIGS: altered.handle_incremental_alter_configs_request,
+            ApiKeys.CREATE_PARTITIONS: self.handle_create_partitions_request,
+            ApiKeys.DESCRIBE_LOG_DIRS: log_dirs.handle_describe_log_dirs_request,
+            ApiKeys.DESCRIBE_CLUSTER: cluster.handle_describe_cluster,
+            ApiKeys.DESCRIBE_PRODUCERS: producers.handle_describe_producers_request,
+            ApiKeys.DESCRIBE_TOPIC_PARTITIONS: topics.handle_describe_topic_partitions_request,
+            ApiKeys.LIST_CONFIG_RESOURCES: resources.handle_list_config_resources,
         }
 
     @property
@@ -130,20 +155,14 @@ class KafkaApis:
         """
         logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
         try:
-            # 1. Is it an API, and a version, that brokers serve at all?
-            header = request.header
-            if not (header.api_key.in_scope("broker") and header.api_key.is_version_enabled(header.api_version)):
-                raise IllegalStateException(
-                    f"API {header.api_key.name} with version {header.api_version} is not enabled"
-                )
-            # 2. Who serves it?
-            self._handlers.get(header.api_key, self._handle_unserved)(request)
+            # 1. Who serves it? That its version is enabled, `Request.parse` has seen to.
+            self._handlers.get(request.header.api_key, self._handle_unserved)(request)
         except Exception as error:
-            # 3. What a handler did not expect is an answer, too.
+            # 2. What a handler did not expect is an answer, too.
             logger.exception("Unexpected error handling request %s", request)
             self._request_channel.send_error_response(request, error)
         finally:
-            # 4. Complete what others wait for, now that no lock is held.
+            # 3. Complete what others wait for, now that no lock is held.
             self._replica_manager.try_complete_actions()
         if not request.is_answered:
             logger.debug("%s: waits for %s", request, request.waits_for)
@@ -191,15 +210,14 @@ class KafkaApis:
         authorized = [topic for topic in body.topics if topic.name in allowed]
         refused = [_unauthorized_offsets(topic) for topic in body.topics if topic.name not in allowed]
 
-        def send_response(found: list[ListOffsetsTopicResponse]) -> None:
-            topics = [*(_list_offsets_topic(topic) for topic in found), *refused]
-            self._request_channel.send_response(request, ListOffsetsResponse(topics=topics))
+        def send_response(found: list[ListOffsetsResponse.ListOffsetsTopicResponse]) -> None:
+            self._request_channel.send_response(request, ListOffsetsResponse(topics=[*found, *refused]))
 
         if not authorized:
             send_response([])
             return
         self._replica_manager.fetch_offset(
-            [_offsets_question(topic) for topic in authorized],
+            authorized,
             _duplicate_partitions(body.topics),
             IsolationLevel(body.isolation_level),
             body.replica_id,
@@ -219,27 +237,10 @@ class KafkaApis:
                 request, AclOperation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in topics)
             )
         results = self._replica_manager.last_offset_for_leader_epoch(
-            [_epochs_question(topic) for topic in topics if topic.topic in allowed]
+            [topic for topic in topics if topic.topic in allowed]
         )
-        make_topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
-        make_partition = make_topic.EpochEndOffset
-        response = OffsetForLeaderEpochResponse()
-        for result in results:
-            partitions = [
-                make_partition(
-                    partition=index, error_code=end.error, leader_epoch=end.leader_epoch, end_offset=end.end_offset
-                )
-                for index, end in result.partitions
-            ]
-            response.topics.append(make_topic(topic=result.topic, partitions=partitions))
-        for topic in topics:
-            if topic.topic not in allowed:
-                partitions = [
-                    make_partition(partition=asked.partition, error_code=Errors.TOPIC_AUTHORIZATION_FAILED)
-                    for asked in topic.partitions
-                ]
-                response.topics.append(make_topic(topic=topic.topic, partitions=partitions))
-        self._request_channel.send_response(request, response)
+        refused = [_unauthorized_epochs(topic) for topic in topics if topic.topic not in allowed]
+        self._request_channel.send_response(request, OffsetForLeaderEpochResponse(topics=[*results, *refused]))
 
     # Deletion of records
 
@@ -321,13 +322,9 @@ class KafkaApis:
         """Delete topics. Kafka: `KafkaApis.forwardToController`, `ControllerApis.handleDeleteTopics`."""
         self._request_channel.send_response(request, self._controller_apis.delete_topics(request))
 
-
-def _offsets_question(topic: ListOffsetsRequest.ListOffsetsTopic) -> ListOffsetsTopic:
-    questions = [
-        ListOffsetsPartition(asked.partition_index, asked.timestamp, asked.current_leader_epoch)
-        for asked in topic.partitions
-    ]
-    return ListOffsetsTopic(topic.name, questions)
+    def handle_create_partitions_request(self, request: Request) -> None:
+        """Give topics more partitions. Kafka: `forwardToController`, `ControllerApis.handleCreatePartitions`."""
+        self._request_channel.send_response(request, self._controller_apis.create_partitions(request))
 
 
 def _duplicate_partitions(topics: list[ListOffsetsRequest.ListOffsetsTopic]) -> set[TopicPartition]:
@@ -339,21 +336,6 @@ def _duplicate_partitions(topics: list[ListOffsetsRequest.ListOffsetsTopic]) -> 
             topic_partition = TopicPartition(topic.name, asked.partition_index)
             (twice if topic_partition in seen else seen).add(topic_partition)
     return twice
-
-
-def _list_offsets_topic(topic: ListOffsetsTopicResponse) -> ListOffsetsResponse.ListOffsetsTopicResponse:
-    make_topic = ListOffsetsResponse.ListOffsetsTopicResponse
-    partitions = [
-        make_topic.ListOffsetsPartitionResponse(
-            partition_index=found.partition_index,
-            error_code=found.error,
-            timestamp=found.timestamp,
-            offset=found.offset,
-            leader_epoch=found.leader_epoch,
-        )
-        for found in topic.partitions
-    ]
-    return make_topic(name=topic.name, partitions=partitions)
 
 
 def _unauthorized_offsets(
@@ -369,12 +351,15 @@ def _unauthorized_offsets(
     return make_topic(name=topic.name, partitions=partitions)
 
 
-def _epochs_question(topic: OffsetForLeaderEpochRequest.OffsetForLeaderTopic) -> OffsetForLeaderTopic:
-    questions = [
-        OffsetForLeaderPartition(asked.partition, asked.current_leader_epoch, asked.leader_epoch)
+def _unauthorized_epochs(
+    topic: OffsetForLeaderEpochRequest.OffsetForLeaderTopic,
+) -> OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult:
+    make_topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+    partitions = [
+        make_topic.EpochEndOffset(partition=asked.partition, error_code=Errors.TOPIC_AUTHORIZATION_FAILED)
         for asked in topic.partitions
     ]
-    return OffsetForLeaderTopic(topic.topic, questions)
+    return make_topic(topic=topic.topic, partitions=partitions)
 
 
 def _delete_records_response(

@@ -15,18 +15,18 @@ from minikafka.tools.tool_command import complaints_printable, failures_in_one_l
 # name: (where its click command is, the line that `minikafka --help` shows)
 COMMANDS = {
     "clean": ("minikafka.cli.clean:clean", "Compact a partition directory: one round of the log cleaner."),
-    "coverage": ("minikafka.twins.command:coverage", "What of Kafka's storage module is mirrored."),
+    "coverage": ("minikafka.cli.twins:coverage", "What of Kafka's storage module is mirrored."),
     "doctor": ("minikafka.cli.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
     "dump-log": ("minikafka.cli.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
-    "drift": ("minikafka.twins.command:drift", "Say what another version of Kafka has changed in what is mirrored."),
-    "source-map": ("minikafka.twins.command:source_map", "Each class and method beside its twin in Kafka's source."),
+    "drift": ("minikafka.cli.twins:drift", "Say what another version of Kafka has changed in what is mirrored."),
+    "source-map": ("minikafka.cli.twins:source_map", "Each class and method beside its twin in Kafka's source."),
     "verify": ("minikafka.cli.verify:verify", "Check partition or log directories without changing a byte."),
     "exam": ("minikafka.cli.exam:exam", "Compare a log that you have written with Apache Kafka's."),
     "fetch": ("minikafka.cli.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
     "grade": ("minikafka.cli.grade:grade", "Grade submitted notebooks: predictions, exercises and rungs."),
     "lab": ("minikafka.cli.open_lab:lab", "Open the lessons in JupyterLab, on a working copy of your own."),
     "ls": ("minikafka.cli.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
-    "spark": ("minikafka.spark.jobs.command:spark", "Ask whole log directories a question, in parallel, by Spark."),
+    "spark": ("minikafka.cli.spark:spark", "Ask whole log directories a question, in parallel, by Spark."),
     "recover": ("minikafka.cli.recover:recover", "Load a partition directory as Kafka would at its next start."),
     "serve": (
         "minikafka.cli.serve:serve",

@@ -5,14 +5,22 @@ import click
 from minikafka.jvm import class_archive
 from minikafka.jvm.cache import cache_dir
 from minikafka.jvm.java_home import JavaNotFoundError, java_home
-from minikafka.jvm.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
+from minikafka.jvm.kafka_jars import (
+    COORDINATES,
+    KAFKA_VERSION,
+    KafkaJarsUnavailableError,
+    cached_classpath,
+    kafka_classpath,
+)
 from minikafka.jvm.kafka_jars import fetch as fetch_jars
 from minikafka.jvm.scala_compiler import CompilationError
 from minikafka.spark.session import jars_for_spark
+from minikafka.tools.ended_by_signals import ended_by_signals
+from minikafka.tools.tool_command import ToolCommand
 from minikafka.witness.kafka.scala_objects import compile_once, to_compile
 
 
-@click.command()
+@click.command(cls=ToolCommand)
 @click.option("--again", is_flag=True, help="Resolve them anew even if the cache has them.")
 def fetch(again: bool) -> None:
     """Download Apache Kafka's jars (about 55 MB) into the cache, once; lessons and tests then need no network.
@@ -21,7 +29,8 @@ def fetch(again: bool) -> None:
     archive of the classes that Spark loads (150 MB), with which Spark starts in half the time.
     """
     try:
-        _fetch(again=again)
+        with ended_by_signals():
+            _fetch(again=again)
     except (KafkaJarsUnavailableError, JavaNotFoundError, CompilationError) as unavailable:
         raise click.ClickException(str(unavailable)) from unavailable
     click.echo(f"in {cache_dir()}")
@@ -32,7 +41,7 @@ def _fetch(*, again: bool) -> None:
         jars = None if again else cached_classpath(part)
         if jars is None:
             click.echo(f"Fetching Kafka {KAFKA_VERSION}, {part} (55 MB in all) ...")
-            jars = fetch_jars(part)
+            jars = fetch_jars(part) if again else kafka_classpath(part)
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     for name in to_compile():
         click.echo(f"Compiling {name}, with which Kafka is asked (ten seconds) ...")

@@ -29,7 +29,7 @@ _LOOPBACK = "127.0.0.1"
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A setting of the broker, by Kafka's name.")
 @click.option("--log-requests", is_flag=True, help="Tell each request on stderr: who, what, and how long it took.")
 def serve(log_dirs: tuple[Path, ...], port: int, node_id: int, configs: tuple[str, ...], log_requests: bool) -> None:
-    """Serve Kafka's clients from this machine: produce, fetch, topics, offsets, without groups and transactions.
+    """Serve Kafka's clients from this machine: produce, fetch, topics, settings, without groups and transactions.
 
     When clients can connect, a line on stdout says where; what happens goes to stderr. It listens on this machine
     alone, unless --config listeners=PLAINTEXT://HOST:PORT says otherwise. SIGINT and SIGTERM end it in order; topics,

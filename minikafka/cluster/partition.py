@@ -10,6 +10,13 @@ from minikafka.checkpoint.lazy_offset_checkpoints import OffsetCheckpoints
 from minikafka.cluster.alter_partition_listener import AlterPartitionListener
 from minikafka.cluster.alter_partition_manager import AlterPartitionManager
 from minikafka.cluster.assignment_state import AssignmentState, OngoingReassignmentState, SimpleAssignmentState
+from minikafka.cluster.committed_partition_state import (
+    CommittedPartitionState,
+    PartitionState,
+    PendingExpandIsr,
+    PendingPartitionChange,
+    PendingShrinkIsr,
+)
 from minikafka.cluster.delayed_operations import DelayedOperations
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import FetchParams, FetchRequestPartitionData
@@ -17,13 +24,6 @@ from minikafka.cluster.log_delete_records_result import LogDeleteRecordsResult
 from minikafka.cluster.log_read_info import LogReadInfo
 from minikafka.cluster.offset_result_holder import OffsetResultHolder
 from minikafka.cluster.partition_listener import PartitionListener
-from minikafka.cluster.partition_state import (
-    CommittedPartitionState,
-    PartitionState,
-    PendingExpandIsr,
-    PendingPartitionChange,
-    PendingShrinkIsr,
-)
 from minikafka.cluster.replica import Replica
 from minikafka.common.directory_id import UNASSIGNED_DIR
 from minikafka.common.error_codes import Errors
@@ -606,7 +606,7 @@ class Partition:
                 records, self.leader_epoch, origin, verification_guard, transaction_version
             )
 
-            # 4. Where the leader is alone in the ISR, the records are replicated already.
+            # 4. The high watermark may rise at once: the leader may be alone in the ISR.
             leader_hw_incremented = self._maybe_increment_leader_hw(leader_log, self._time.milliseconds())
 
         # 5. Whoever called wakes requests by this, once no lock is held.

@@ -1,29 +1,46 @@
 """Settings by name: their types, defaults and limits, parsed from text as Kafka parses them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import NamedTuple
 
 from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_double, parse_int, parse_long
+from minikafka.common.java_numbers import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    LONG_MIN,
+    SHORT_MAX,
+    SHORT_MIN,
+    parse_double,
+    parse_int,
+    parse_long,
+    parse_short,
+)
 
 _COMMA_WITH_WHITESPACE = re.compile(r"\s*,\s*", re.ASCII)
 _BLANKS = "".join(map(chr, range(33)))
 
 Validator = Callable[[str, object], None]
 
+NO_DEFAULT_VALUE = object()
+"""The default of a setting that must be set. Kafka: `ConfigDef.NO_DEFAULT_VALUE`."""
+
 
 class Type(Enum):
-    """What a setting's value is. Kafka: `ConfigDef.Type`."""
+    """What a setting's value is. The value of a CLASS is its name: no class is loaded. Kafka: `ConfigDef.Type`."""
 
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
+    SHORT = "SHORT"
     LONG = "LONG"
     DOUBLE = "DOUBLE"
     LIST = "LIST"
+    CLASS = "CLASS"
+    PASSWORD = "PASSWORD"
 
 
 class ConfigKey(NamedTuple):
@@ -57,6 +74,8 @@ class ConfigDef:
 
     @staticmethod
     def _parse_value(key: ConfigKey, props: Mapping[str, object]) -> object:
+        if key.name not in props and key.default is NO_DEFAULT_VALUE:
+            raise ConfigException(f'Missing required configuration "{key.name}" which has no default value.')
         value = parse_type(key.name, props[key.name], key.type) if key.name in props else key.default
         if isinstance(key.validator, ValidList) and isinstance(value, list):
             value = list(dict.fromkeys(value))
@@ -80,6 +99,21 @@ def parse_type(name: str, value: object, config_type: Type) -> object:
         raise invalid_value(name, value, f"Not a number of type {config_type.name}") from None
 
 
+def convert_to_string(value: object) -> str | None:
+    """A parsed value as text that is parsed to it again; None for no value. Kafka: `ConfigDef.convertToString`."""
+    if value is None:
+        return None
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else _to_string(value)
+
+
+def split_list(text: str) -> list[str]:
+    """What stands between commas, without empty texts at the end. Java: `text.split(",")`."""
+    parts = text.split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return [] if parts == [""] and text else parts
+
+
 def _parse_text(name: str, text: str, config_type: Type) -> object:
     trimmed = text.strip(_BLANKS)
     match config_type:
@@ -89,12 +123,16 @@ def _parse_text(name: str, text: str, config_type: Type) -> object:
             return trimmed.lower() == "true"
         case Type.INT:
             return parse_int(trimmed)
+        case Type.SHORT:
+            return parse_short(trimmed)
         case Type.LONG:
             return parse_long(trimmed)
         case Type.DOUBLE:
             return parse_double(trimmed)
         case Type.LIST:
             return _COMMA_WITH_WHITESPACE.split(trimmed) if trimmed else []
+        case Type.CLASS if not trimmed:
+            raise invalid_value(name, text, f"Class {text} could not be found.")
         case _:
             return trimmed
 
@@ -111,6 +149,10 @@ def _check_value(name: str, value: object, config_type: Type) -> object:
             if isinstance(value, int) and not is_boolean and INT_MIN <= value <= INT_MAX:
                 return value
             raise invalid_value(name, value, f"Expected value to be a 32-bit integer, but it was a {kind}")
+        case Type.SHORT:
+            if isinstance(value, int) and not is_boolean and SHORT_MIN <= value <= SHORT_MAX:
+                return value
+            raise invalid_value(name, value, f"Expected value to be a 16-bit integer (short), but it was a {kind}")
         case Type.LONG:
             if isinstance(value, int) and not is_boolean and LONG_MIN <= value <= LONG_MAX:
                 return value
@@ -128,16 +170,16 @@ def _check_value(name: str, value: object, config_type: Type) -> object:
 
 
 class Range:
-    """Accepts numbers from `smallest` to `largest`, both inclusive. Kafka: `ConfigDef.Range`."""
+    """Accepts numbers from `smallest` to `largest`, both inclusive, None for no limit. Kafka: `ConfigDef.Range`."""
 
-    def __init__(self, smallest: int, largest: int | None = None):
+    def __init__(self, smallest: float | None, largest: float | None = None):
         self._smallest = smallest
         self._largest = largest
 
     def __call__(self, name: str, value: object) -> None:
         if not isinstance(value, int | float):  # a number is parsed before, so this is None
             raise invalid_value(name, value, "Value must be non-null")
-        if value < self._smallest:
+        if self._smallest is not None and value < self._smallest:
             raise invalid_value(name, value, f"Value must be at least {self._smallest}")
         if self._largest is not None and value > self._largest:
             raise invalid_value(name, value, f"Value must be no more than {self._largest}")
@@ -154,22 +196,57 @@ class ValidString:
             raise invalid_value(name, value, f"String must be one of: {', '.join(self._valid_strings)}")
 
 
+class CaseInsensitiveValidString:
+    """Accepts one of some strings, in small letters and in large ones.
+
+    Kafka: `ConfigDef.CaseInsensitiveValidString`.
+    """
+
+    def __init__(self, *valid_strings: str):
+        self._valid_strings = {text.upper() for text in valid_strings}
+
+    def __call__(self, name: str, value: object) -> None:
+        if str(value).upper() not in self._valid_strings:
+            valid_strings = ", ".join(sorted(self._valid_strings))
+            raise invalid_value(name, value, f"String must be one of (case insensitive): {valid_strings}")
+
+
 class ValidList:
-    """Accepts a list of some strings, which may be empty; a repeated string counts once.
+    """Accepts a list of some strings, or, without any, of all strings but the empty one; a repeated string counts once.
 
     Kafka: `ConfigDef.ValidList`.
     """
 
-    def __init__(self, *valid_strings: str):
-        self._valid_string = ValidString(*valid_strings)
+    def __init__(self, *valid_strings: str, empty_allowed: bool = True, null_allowed: bool = False):
+        self._valid_strings: Sequence[str] = valid_strings
+        self._empty_allowed = empty_allowed
+        self._null_allowed = null_allowed
 
     def __call__(self, name: str, value: object) -> None:
         if not isinstance(value, list):  # a list is parsed before, so this is None
+            if self._null_allowed:
+                return
             raise ConfigException(f"Configuration '{name}' values must not be null.")
+        if not value and not self._empty_allowed:
+            valid_strings = f"[{', '.join(self._valid_strings)}]" if self._valid_strings else "any non-empty value"
+            raise ConfigException(f"Configuration '{name}' must not be empty. Valid values include: {valid_strings}")
         for element in value:
             if element == "":
                 raise ConfigException(f"Configuration '{name}' values must not be empty.")
-            self._valid_string(name, element)
+            if self._valid_strings:
+                ValidString(*self._valid_strings)(name, element)
+
+
+def non_empty_string(name: str, value: object) -> None:
+    """Accepts all strings but the empty one. Kafka: `ConfigDef.NonEmptyString`."""
+    if value == "":
+        raise invalid_value(name, value, "String must be non-empty")
+
+
+def non_null(name: str, value: object) -> None:
+    """Accepts all but None. Kafka: `ConfigDef.NonNullValidator`."""
+    if value is None:
+        raise invalid_value(name, value, "entry must be non null")
 
 
 def invalid_value(name: str, value: object, message: str) -> ConfigException:

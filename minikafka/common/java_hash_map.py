@@ -153,3 +153,11 @@ class JavaHashMap(Generic[K, V]):
                 else:
                     self._buckets[new_index] = part
         self._capacity *= 2
+
+
+def in_javas_order(keys: Iterable[K]) -> list[K]:
+    """Different `keys` in the order of a map into which they were put one after another. Kafka: `java.util.HashSet`."""
+    in_order: JavaHashMap[K, None] = JavaHashMap()
+    for key in keys:
+        in_order[key] = None
+    return list(in_order)

@@ -8,8 +8,8 @@ import re
 
 from minikafka.common.errors import NumberFormatException
 
-SHORT_MAX = 2**15 - 1
-"""The largest 16-bit number. Java: `Short.MAX_VALUE`."""
+SHORT_MIN, SHORT_MAX = -(2**15), 2**15 - 1
+"""The smallest and the largest 16-bit number. Java: `Short.MIN_VALUE`, `Short.MAX_VALUE`."""
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 """The smallest and the largest 32-bit number. Java: `Integer.MIN_VALUE`, `Integer.MAX_VALUE`."""
@@ -21,6 +21,11 @@ _INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
 _HEXADECIMAL_DOUBLE = re.compile(r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
 _BLANKS = "".join(map(chr, range(33)))
+
+
+def parse_short(text: str) -> int:
+    """A 16-bit number; raises NumberFormatException. Java: `Short.parseShort`."""
+    return _parse(text, SHORT_MIN, SHORT_MAX)
 
 
 def parse_int(text: str) -> int:

@@ -5,17 +5,21 @@ An archive fits one Java and one class path, which a text file beside it names. 
 it.
 """
 
+import errno
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from minikafka.jvm.cache import cache_dir
+from minikafka.common.draft_file import draft_of
+from minikafka.jvm.cache import cache_dir, scratch_in_cache
 
 _KEPT = 3
 """How many archives the cache holds, of 150 MB each: one for each environment that was last set up."""
+_LEAST_ROOM = 1 << 20
+"""Bytes that are free, at least, on a disk that had room for all that Java wrote."""
 
 
 def java_option(java_home: Path, jars: list[str]) -> str:
@@ -34,21 +38,24 @@ def make(java_home: Path, jars: list[str], training: str) -> bool:
 
     `training`: the module to run, which takes the archive's path and gives it to Java (`-XX:ArchiveClassesAtExit`).
 
-    A Java without an archive of its own classes, such as the wheel's, can write none. Only the last few archives are
-    kept.
+    A Java without an archive of its own classes, such as the wheel's, can write none, and that is remembered. Only the
+    last few archives are kept. Raises OSError where the disk has no room.
     """
-    cache_dir().mkdir(parents=True, exist_ok=True)
     label = _label(java_home, jars)
     archive = _archive(label)
-    with tempfile.TemporaryDirectory(dir=cache_dir()) as directory:
-        new = Path(directory) / "new.jsa"
+    with scratch_in_cache() as directory:
+        new = directory / "new.jsa"
         subprocess.run([sys.executable, "-P", "-m", training, str(new)], capture_output=True, check=False)
         made = new.exists()
+        free = shutil.disk_usage(directory).free
+        if free < _LEAST_ROOM:  # what Java has written is cut off
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(archive))
         if made:
             os.replace(new, archive)
         else:
             archive.unlink(missing_ok=True)
-    archive.with_suffix(".txt").write_text(label, encoding="utf-8")
+    with draft_of(archive.with_suffix(".txt")) as draft:
+        draft.write(label.encode())
     labels = sorted(cache_dir().glob("spark-classes-*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in labels[_KEPT:]:
         old.unlink(missing_ok=True)

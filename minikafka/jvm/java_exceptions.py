@@ -8,6 +8,7 @@ another one; they must arrive as py4j raises them, and without delay.
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 _of_thread = threading.local()
 
@@ -33,9 +34,9 @@ def limit_pyspark_to_spark(spark_client: object) -> None:
 
     converting = captured.convert_exception
 
-    def convert_exception(throwable):
+    def convert_exception(throwable: Any) -> Any:
         spared = throwable._gateway_client is not spark_client or getattr(_of_thread, "plain", False)
         # PySpark raises py4j's own exception where it finds none of its own.
         return captured.UnknownException(desc="", stackTrace="") if spared else converting(throwable)
 
-    captured.convert_exception = convert_exception
+    captured.convert_exception = convert_exception  # type: ignore[assignment]

@@ -39,12 +39,12 @@ class KafkaJarsUnavailableError(Exception):
 def kafka_classpath(part: str = "broker") -> list[str]:
     """The paths of the jars of `part` ("storage" or "broker") with everything they depend on, fetched when missing.
 
-    Raises KafkaJarsUnavailableError.
+    Another process that fetches them is waited for. Raises KafkaJarsUnavailableError, OSError.
     """
     if jars := cached_classpath(part):
         return jars
     with _alone():
-        return cached_classpath(part) or fetch(part)
+        return cached_classpath(part) or _fetch(part)
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
@@ -65,7 +65,15 @@ def _is_jar(path: str) -> bool:
 
 
 def fetch(part: str = "broker") -> list[str]:
-    """Resolve and download the jars of `part`, whether or not the cache has them. Raises KafkaJarsUnavailableError."""
+    """Resolve and download the jars of `part`, whether or not the cache has them.
+
+    Raises KafkaJarsUnavailableError, OSError where the disk has no room.
+    """
+    with _alone():
+        return _fetch(part)
+
+
+def _fetch(part: str) -> list[str]:
     jars = _resolve(COORDINATES[part])
     if damaged := [jar for jar in jars if not _is_jar(jar) and Path(jar).is_relative_to(cache_dir())]:
         for jar in damaged:  # Ivy takes what is there for the jar
@@ -180,7 +188,7 @@ def no_value(jvm: Any) -> Any:
     return getattr(getattr(jvm.scala, "None$"), "MODULE$")
 
 
-def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
+def _ask_maven_utils(jvm: Any, coordinates: tuple[str, ...], printer: Any) -> list[str]:
     companion, none = maven_utils(jvm), no_value(jvm)
     ivy_dir = jvm.scala.Some(str(cache_dir() / "ivy"))
     # The second settings are for a second try: without the machine's own Maven repository, which may hold a
@@ -194,7 +202,7 @@ def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
     return [*resolved, *map(str, sorted(spark_jars().glob("scala-library-2.13.*.jar")))]
 
 
-def _why(failure, report: str) -> str:
+def _why(failure: Any, report: str) -> str:
     """In one line: what kept Ivy from fetching, and what to do about it."""
     lines = [line.strip() for line in report.splitlines()]
     # Ivy ends with "not found" where it could not even ask; why it could not stands further up.

@@ -3,7 +3,7 @@
 import atexit
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ class KafkaJvm:
     such as PySpark's (`spark._sc._gateway`), and never ends it.
     """
 
-    def __init__(self, gateway):
+    def __init__(self, gateway: Any):
         self.gateway = gateway
         self.jvm = gateway.jvm
         self._owned = False
-        self._classes = {}
+        self._classes: dict[str, Any] = {}
         self._made: dict[str, Any] = {}
         self._making = threading.RLock()
         _start_callbacks(gateway)
@@ -79,7 +79,7 @@ class KafkaJvm:
         self.gateway.shutdown()
         process.stdin.close()
 
-    def find_class(self, name: str):
+    def find_class(self, name: str) -> Any:
         """The Java class with this full name, looked up once and by its whole name: for `jvm.a.b.C`, Java would also
         look for classes `a` and `a.b`.
         """
@@ -87,11 +87,11 @@ class KafkaJvm:
             self._classes[name] = getattr(self.jvm, name)
         return self._classes[name]
 
-    def log_class(self, name: str):
+    def log_class(self, name: str) -> Any:
         """A class of `org.apache.kafka.storage.internals.log`."""
         return self.find_class(f"org.apache.kafka.storage.internals.log.{name}")
 
-    def constant(self, class_name: str, name: str):
+    def constant(self, class_name: str, name: str) -> Any:
         """A static field or enum constant, looked up once."""
         key = f"{class_name}#{name}"
         if key not in self._classes:
@@ -109,48 +109,48 @@ class KafkaJvm:
             return self._made[name]
 
     @property
-    def executor(self):
+    def executor(self) -> Any:
         """A Java thread pool that makes true `ScheduledFuture`s; it forgets cancelled ones at once."""
         return self.made_once("executor", self._new_executor)
 
     @property
-    def broker_topic_stats(self):
+    def broker_topic_stats(self) -> Any:
         """The metrics that all of Kafka's logs count into."""
         stats = self.find_class("org.apache.kafka.storage.log.metrics.BrokerTopicStats")
         return self.made_once("broker_topic_stats", lambda: stats(False))
 
     @property
-    def no_caching(self):
+    def no_caching(self) -> Any:
         """A `RequestLocal` that keeps no buffers for reuse."""
         return self.made_once("no_caching", self.find_class("org.apache.kafka.server.common.RequestLocal").noCaching)
 
-    def file(self, path: Path):
+    def file(self, path: Path) -> Any:
         """A `java.io.File`."""
         return self.find_class("java.io.File")(str(path))
 
-    def properties(self, settings) -> object:
+    def properties(self, settings: Mapping[str, Any]) -> Any:
         """A `java.util.HashMap` of strings from a mapping of settings, with true and false as Kafka writes them."""
         properties = self.find_class("java.util.HashMap")()
         for name, value in settings.items():
             properties.put(name, str(value).lower() if isinstance(value, bool) else str(value))
         return properties
 
-    def optional(self, value) -> object:
+    def optional(self, value: Any) -> Any:
         """A `java.util.Optional` of an object; empty for None."""
         optional = self.find_class("java.util.Optional")
         return optional.empty() if value is None else optional.of(value)
 
-    def optional_long(self, number: int | None) -> object:
+    def optional_long(self, number: int | None) -> Any:
         """An `Optional<Long>`: py4j would make small numbers Integers."""
         stream = self.find_class("java.util.stream.LongStream")
         return self.optional(None) if number is None else stream.of(number).boxed().findFirst()
 
-    def records(self, data: bytes):
+    def records(self, data: bytes) -> Any:
         """Kafka's `MemoryRecords` on a copy of `data`."""
         buffer = self.find_class("java.nio.ByteBuffer").wrap(bytearray(data))
         return self.find_class("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
 
-    def _new_executor(self):
+    def _new_executor(self) -> Any:
         executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
         executor.setRemoveOnCancelPolicy(True)
         return executor
@@ -184,14 +184,14 @@ def java_path() -> str:
         raise KafkaUnavailableError(str(missing)) from missing
 
 
-def _start_callbacks(gateway) -> None:
+def _start_callbacks(gateway: Any) -> None:
     """Let Java call Python back on daemon threads, on a free port. Does nothing if the gateway already does so."""
     with _starting_callbacks:
         if gateway.__dict__.get("_callback_server") is None:
             _start_callback_server(gateway)
 
 
-def _start_callback_server(gateway) -> None:
+def _start_callback_server(gateway: Any) -> None:
     from py4j.java_gateway import JavaObject
 
     parameters = gateway.callback_server_parameters
@@ -206,7 +206,7 @@ def _start_callback_server(gateway) -> None:
     java_server.resetCallbackClient(java_server.getCallbackClient().getAddress(), port)
 
 
-def _accept_calls(server) -> None:
+def _accept_calls(server: Any) -> None:
     """Give each connection that Java opens for its calls a thread of its own, until the server is shut down.
 
     py4j's own loop waits in `select`, which refuses file descriptors above 1023, as a process has them that holds many

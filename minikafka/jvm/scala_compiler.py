@@ -4,13 +4,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.cache import cache_dir, scratch_in_cache
 from minikafka.jvm.java_home import java_command
 from minikafka.jvm.kafka_jars import spark_jars
 
@@ -38,9 +37,8 @@ def compiled_classes(source: Path, class_path: Sequence[str]) -> Path:
         with suppress(OSError):  # a cache that cannot be written is used as it is
             os.utime(directory)
         return directory
-    cache_dir().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache_dir()) as scratch:
-        classes = Path(scratch, "classes")
+    with scratch_in_cache() as scratch:
+        classes = scratch / "classes"
         classes.mkdir()
         done = subprocess.run(
             [java_command(), "-Xss8m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(compiler)]

@@ -1,6 +1,7 @@
 """One partition's log: producers append to it, consumers and followers read from it, retention shortens it."""
 
 import logging
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,6 +42,7 @@ from minikafka.log.leader_epoch_file_cache import UNDEFINED_EPOCH_OFFSET, Leader
 from minikafka.log.local_log import LocalLog, SegmentDeletionReason
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_lock import LogDirLock
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET, LogOffsetMetadata
@@ -173,8 +175,12 @@ class Log:
         `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`); those that a topic could not be
         created with are refused, before anything is opened, by InvalidConfigurationException or ConfigException. The
         other arguments, and what else is raised, are those of `create`.
+
+        Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's
+        batches. The file `.lock`, which a broker leaves only when it is killed, is held while the log is open.
         """
         LogConfig.validate(settings or {})
+        log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True)
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:
@@ -190,8 +196,9 @@ class Log:
             )
         except BaseException:
             scheduler.shutdown()
+            log_dir_lock.release()
             raise
-        log._own_scheduler = scheduler
+        log._own_scheduler, log._log_dir_lock = scheduler, log_dir_lock
         return log
 
     def __enter__(self) -> "Log":
@@ -316,6 +323,7 @@ class Log:
         self._directory_lock = directory_lock
         # What `open` started and `close` must end; None when the caller brought the scheduler.
         self._own_scheduler: KafkaScheduler | None = None
+        self._log_dir_lock: LogDirLock | None = None
         # The segments, the log end offset and the recovery point.
         self._local_log = local_log
         self.log_start_offset = log_start_offset
@@ -1436,13 +1444,13 @@ class Log:
                     self.producer_state_manager.take_snapshot()
                 self._local_log.close()
             finally:  # as in Kafka, the directory can be opened again also after a close that fails
-                self._directory_lock.release()
+                self._release_locks()
 
     def close_handlers(self) -> None:
         """Release all files without writing, because the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
         with self._lock:
             self._local_log.close_handlers()
-            self._directory_lock.release()
+            self._release_locks()
 
     def rename_dir(self, name: str, *, should_reinitialize: bool) -> None:
         """Rename the directory. With `should_reinitialize` the log stays in use; without, it is about to be deleted.
@@ -1481,7 +1489,12 @@ class Log:
             deleted_segments = self._local_log.delete_all_segments()
             self._delete_producer_snapshots(deleted_segments, async_delete=False)
             self._local_log.delete_empty_dir()
-            self._directory_lock.release()
+            self._release_locks()
+
+    def _release_locks(self) -> None:
+        self._directory_lock.release()
+        if self._log_dir_lock is not None:
+            self._log_dir_lock.release()
 
     def __str__(self) -> str:
         topic_id = "" if self.topic_id is None else f", topicId={self.topic_id}"

@@ -21,7 +21,8 @@ _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 INTERNAL_SEGMENT_BYTES_CONFIG = "internal.segment.bytes"
 
 
-def _gzip_level(name: str, level: object) -> None:
+def gzip_level(name: str, level: object) -> None:
+    """Accepts -1 and 1 to 9. Kafka: `GzipCompression.LevelValidator`."""
     if not isinstance(level, int):  # the setting is an INT: None is all else that it can be
         raise invalid_value(name, None, "Value must be non-null")
     if level > 9 or (level < 1 and level != -1):
@@ -63,7 +64,7 @@ CONFIG = ConfigDef(
         ConfigKey("unclean.leader.election.enable", Type.BOOLEAN, False),
         ConfigKey("min.insync.replicas", Type.INT, 1, Range(1)),
         ConfigKey("compression.type", Type.STRING, "producer", ValidString(*BrokerCompressionType.names())),
-        ConfigKey("compression.gzip.level", Type.INT, -1, _gzip_level),
+        ConfigKey("compression.gzip.level", Type.INT, -1, gzip_level),
         ConfigKey("compression.lz4.level", Type.INT, 9, Range(1, 17)),
         ConfigKey("compression.zstd.level", Type.INT, 3, Range(-131072, 22)),
         ConfigKey("preallocate", Type.BOOLEAN, False),

@@ -8,8 +8,9 @@ from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
 from minikafka.common.java_numbers import SHORT_MAX
+from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import Message, read_message, write_message
+from minikafka.messages.message_codec import Message
 from minikafka.messages.message_schema import MessageSchema
 from minikafka.messages.message_sink import MessageSink
 from minikafka.messages.message_tables import message_schema, message_schemas

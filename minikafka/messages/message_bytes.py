@@ -21,19 +21,20 @@ class MessageBytes:
     """A reader of Kafka's wire types, from the front of `data` on. Kafka: `ByteBufferAccessor`.
 
     More than `limit` bytes raise RuntimeException: a few kilobytes of compressed zeros may claim to be a list with
-    as many elements as memory holds. Views into `data` are handed out, so it must not change afterwards.
+    as many elements as memory holds. Views into `data` are handed out, so it must not change afterwards. `position` is
+    that of the next byte.
     """
 
     def __init__(self, data: BytesLike, limit: int = MAX_MESSAGE_BYTES):
         if len(data) > limit:
             raise RuntimeException(f"a message of {len(data)} bytes is not read: the limit is {limit}")
-        self._data = data
-        self._position = 0
+        self.data = data
+        self.position = 0
 
     @property
     def remaining(self) -> int:
         """Bytes not read yet."""
-        return len(self._data) - self._position
+        return len(self.data) - self.position
 
     def read_int(self, size: int, *, signed: bool = True) -> int:
         """A big-endian number of `size` bytes. Raises BufferUnderflowException."""
@@ -53,9 +54,9 @@ class MessageBytes:
         Raises BufferUnderflowException, and IllegalArgumentException when a fifth byte says that more follow.
         Kafka: `ByteUtils.readUnsignedVarint`.
         """
-        data, position = self._data, self._position
+        data, position = self.data, self.position
         if position < len(data) and (only := data[position]) < 0x80:
-            self._position = position + 1
+            self.position = position + 1
             return only
         value = 0
         for shift in range(0, 35, 7):
@@ -80,11 +81,11 @@ class MessageBytes:
             )
         if size < 0:
             raise NegativeArraySizeException(str(size))
-        self._position += size
-        return memoryview(self._data)[self._position - size : self._position]
+        self.position += size
+        return memoryview(self.data)[self.position - size : self.position]
 
     def _take(self, size: int) -> BytesLike:
         if size > self.remaining:
             raise BufferUnderflowException(f"{size} bytes wanted, {self.remaining} are left")
-        self._position += size
-        return self._data[self._position - size : self._position]
+        self.position += size
+        return self.data[self.position - size : self.position]

@@ -4,8 +4,8 @@ Kafka's build makes such a class out of each message's schema (`ProduceRequestDa
 asked for. A field has its name in snake_case, and these types: numbers, booleans, texts, ids as texts of 22 characters,
 bytes, lists, and messages for structures. Records stay bytes: what is read is a view into the request.
 
-Reading and writing are compiled for each structure and version into a list of steps. Fields of fixed sizes that follow
-each other are one step.
+Reading and writing become a list of steps for each structure and version. Fields of fixed sizes that follow each other
+are one step. Read this codec to know what is done; `compiled_codec`, which does the same, is the one to call.
 
 Why no library: of those that know all of Kafka's messages, kio comes closest. But a damaged length in a request ends
 its whole process, its dates and durations do not hold every 64-bit number that Kafka accepts and sends back, it copies
@@ -36,7 +36,7 @@ from minikafka.messages.message_schema import Field, StructSchema
 from minikafka.messages.message_sink import MessageSink
 from minikafka.messages.message_tables import message_schema
 
-_FIXED = {
+FIXED = {
     "bool": "?",
     "int8": "b",
     "int16": "h",
@@ -145,14 +145,14 @@ def _reader(schema: StructSchema, version: int) -> _ReadValue:
         raise UnsupportedVersionException(f"Can't read version {version} of {schema.name}")
     make, flexible = message_class(schema), schema.flexible.has(version, schema.possible)
     steps: list[_ReadStep] = []
-    for group in _grouped(_present(schema, version)):
+    for group in grouped(present_fields(schema, version)):
         if isinstance(group, Field):
             read = _field_reader(schema, group, version, flexible=flexible)
             steps.append(partial(_read_into, snake_case(group.name), read))
         else:
             steps.append(partial(_read_fixed, tuple(snake_case(field.name) for field in group), _layout(group)))
     if flexible:
-        steps.append(partial(_read_tagged_fields, schema, version))
+        steps.append(partial(read_tagged_fields, schema, version))
 
     def read_struct(source: MessageBytes) -> Any:
         message = make()
@@ -172,7 +172,7 @@ def _read_into(name: str, read: _ReadValue, source: MessageBytes, message: Any) 
     setattr(message, name, read(source))
 
 
-def _read_tagged_fields(schema: StructSchema, version: int, source: MessageBytes, message: Any) -> None:
+def read_tagged_fields(schema: StructSchema, version: int, source: MessageBytes, message: Any) -> None:
     unknown: list[tuple[int, bytes]] = []
     for _ in range(source.read_unsigned_varint()):
         tag, size = source.read_unsigned_varint(), source.read_unsigned_varint()
@@ -216,7 +216,7 @@ def _primitive_reader(type_: str, name: str, *, flexible: bool, nullable: bool) 
         case "uuid":
             return MessageBytes.read_uuid
         case _:
-            return partial(_read_one_fixed, struct.Struct(">" + _FIXED[type_]))
+            return partial(_read_one_fixed, struct.Struct(">" + FIXED[type_]))
 
 
 def _read_one_fixed(layout: struct.Struct, source: MessageBytes) -> Any:
@@ -283,12 +283,12 @@ def _writer(schema: StructSchema, version: int) -> _WriteValue:
     if not schema.outer.has(version, schema.versions):
         raise UnsupportedVersionException(f"Can't write version {version} of {schema.name}")
     flexible = schema.flexible.has(version, schema.possible)
-    present = _present(schema, version)
+    present = present_fields(schema, version)
     lost = [field for field in schema.fields if not field.versions.has(version, schema.possible)]
     steps: list[_WriteStep] = [
         partial(_check_default, snake_case(field.name), field, version) for field in lost if not field.ignorable
     ]
-    for group in _grouped(present):
+    for group in grouped(present):
         if isinstance(group, Field):
             write = _field_writer(schema, group, version, flexible=flexible)
             steps.append(partial(_write_from, snake_case(group.name), write))
@@ -296,7 +296,7 @@ def _writer(schema: StructSchema, version: int) -> _WriteValue:
             steps.append(partial(_write_fixed, tuple(snake_case(field.name) for field in group), _layout(group)))
     if flexible:
         tagged = [f for f in schema.fields if f.tag is not None and f.versions.has(version, schema.possible)]
-        steps.append(partial(_write_tagged_fields, schema, tagged, version))
+        steps.append(partial(write_tagged_fields, schema, tagged, version))
 
     def write_struct(sink: MessageSink, message: Any) -> None:
         for step in steps:
@@ -321,7 +321,7 @@ def _write_fixed(names: tuple[str, ...], layout: struct.Struct, sink: MessageSin
 
 def _first_unfit(names: tuple[str, ...], layout: struct.Struct, values: list[Any]) -> str:
     """Which of the values does not fit into its field."""
-    types = {code: name for name, code in _FIXED.items()}
+    types = {code: name for name, code in FIXED.items()}
     fields = zip(names, layout.format[1:], values)
     name, code, value = next(field for field in fields if not _fits(*field[1:]))
     return f"{name}: {value!r} is no {types[code]}"
@@ -339,7 +339,7 @@ def _write_from(name: str, write: _WriteValue, sink: MessageSink, message: Any) 
     write(sink, getattr(message, name))
 
 
-def _write_tagged_fields(
+def write_tagged_fields(
     schema: StructSchema, fields: list[Field], version: int, sink: MessageSink, message: Any
 ) -> None:
     sections = dict(message.unknown_tagged_fields)
@@ -382,7 +382,7 @@ def _primitive_writer(type_: str, name: str, *, flexible: bool, nullable: bool) 
         case "uuid":
             return _write_uuid
         case _:
-            return partial(_write_one_fixed, struct.Struct(">" + _FIXED[type_]))
+            return partial(_write_one_fixed, struct.Struct(">" + FIXED[type_]))
 
 
 def _write_one_fixed(layout: struct.Struct, sink: MessageSink, value: Any) -> None:
@@ -444,16 +444,16 @@ def _write_length(name: str, length: int | None, size: int, flexible: bool, null
 # Which fields a version has.
 
 
-def _present(schema: StructSchema, version: int) -> list[Field]:
+def present_fields(schema: StructSchema, version: int) -> list[Field]:
     """The fields that lie in the bytes of `version` one after another."""
     return [field for field in schema.fields if field.tag is None and field.versions.has(version, schema.possible)]
 
 
-def _grouped(fields: list[Field]) -> list[Field | list[Field]]:
+def grouped(fields: list[Field]) -> list[Field | list[Field]]:
     """`fields` with those of fixed sizes that follow each other in a list."""
     groups: list[Field | list[Field]] = []
     for field in fields:
-        if field.is_array or field.type not in _FIXED:
+        if field.is_array or field.type not in FIXED:
             groups.append(field)
         elif groups and isinstance(groups[-1], list):
             groups[-1].append(field)
@@ -463,4 +463,4 @@ def _grouped(fields: list[Field]) -> list[Field | list[Field]]:
 
 
 def _layout(fields: list[Field]) -> struct.Struct:
-    return struct.Struct(">" + "".join(_FIXED[str(field.type)] for field in fields))
+    return struct.Struct(">" + "".join(FIXED[str(field.type)] for field in fields))

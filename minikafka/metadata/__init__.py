@@ -11,7 +11,11 @@ with its parts (`features_image`, `topics_image`, `cluster_image`, `configuratio
 parts (the way from one image to the next; `local_replica_changes`: what it means for one broker), and `metadata_cache`,
 which a broker asks.
 
-Then who decides: `partition_change_builder` (who leads), `replication_control_manager` (when, and who may be in an ISR:
-`alter_partition`), `cluster_control_manager` (brokers), `configuration_control_manager` (settings), `topic_creation`
-with `striped_replica_placer`, and `controller`, which has them all and appends to the `metadata_log`.
+Then who decides: `partition_change_builder` (who leads), `replication_control_manager` (when, and who may be in an
+ISR), `cluster_control_manager` (brokers), `configuration_control_manager` (settings), `topic_creation` with
+`striped_replica_placer` (`creatable_topic` names a topic that is wanted), and `controller`, which has them all and
+appends to the `metadata_log`.
+
+What stands in a broker's file: `kafka_config_def` (the settings that Kafka knows) and `kafka_config` (which of them it
+refuses), with `kafka_listeners`.
 """

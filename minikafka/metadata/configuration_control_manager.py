@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
-from minikafka.common.config_def import Type
+from minikafka.common.config_def import Type, split_list
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
@@ -17,12 +17,14 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.java_numbers import SHORT_MAX
-from minikafka.log.log_config import CONFIG, LogConfig
+from minikafka.common.kafka_settings import kafka_settings
+from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.messages.cluster_metadata import ClearElrRecord, ConfigRecord, MetadataRecord
 from minikafka.metadata.metadata_log import MetadataLog
 
 MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
+_OWNERS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
 DEFAULT_NODE = ConfigResource(ConfigResourceType.BROKER, "")  # the settings of all brokers
 
 
@@ -43,6 +45,9 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 class ConfigEntry(NamedTuple):
@@ -68,6 +73,16 @@ class ConfigurationControlManager:
         self._log = log
         self._static_config = static_config
 
+    def incremental_alter_configs(
+        self, changes: Mapping[ConfigResource, ConfigChanges]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        """What comes of the changes of each resource, and the records of those that are possible.
+
+        Kafka: `ConfigurationControlManager.incrementalAlterConfigs`.
+        """
+        decided = {resource: self._incremental_alter(resource, asked) for resource, asked in changes.items()}
+        return self._results_and_records(decided)
+
     def incremental_alter_config(
         self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
     ) -> tuple[ApiError, list[MetadataRecord]]:
@@ -75,26 +90,62 @@ class ConfigurationControlManager:
 
         Kafka: `ConfigurationControlManager.incrementalAlterConfig`.
         """
+        error, records = self._incremental_alter(resource, changes, newly_created_resource)
+        return error, records + self._clear_elr_records(records)
+
+    def legacy_alter_configs(
+        self, new_configs: Mapping[ConfigResource, Mapping[str, str]]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        """What comes of replacing all settings of each resource, and the records of what is possible.
+
+        Kafka: `ConfigurationControlManager.legacyAlterConfigs`.
+        """
+        decided = {resource: self._legacy_alter(resource, settings) for resource, settings in new_configs.items()}
+        return self._results_and_records(decided)
+
+    def _results_and_records(
+        self, decided: Mapping[ConfigResource, tuple[ApiError, list[MetadataRecord]]]
+    ) -> tuple[dict[ConfigResource, ApiError], list[MetadataRecord]]:
+        records = [record for _, of_resource in decided.values() for record in of_resource]
+        results = {resource: error for resource, (error, _) in decided.items()}
+        return results, records + self._clear_elr_records(records)
+
+    def _incremental_alter(
+        self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
+    ) -> tuple[ApiError, list[MetadataRecord]]:
+        """Kafka: `ConfigurationControlManager.incrementalAlterConfigResource`."""
         current = self._log.image.configs.config_map_for_resource(resource)
-        records: list[MetadataRecord] = []
-        after: dict[str, str] = dict(current)
+        altered: dict[str, str | None] = {}
         for name, (operation, operand) in changes.items():
             if operation in {AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT} and not _is_splittable(resource, name):
                 reason = f"Can't {operation.name} to key {name} because its type is not LIST."
                 return ApiError(Errors.INVALID_CONFIG, reason), []
-            value = _new_value(name, current.get(name), operation, operand)
-            # A broker reads its settings again when there is a record, even if nothing is new.
-            if value == current.get(name) and resource.type is not ConfigResourceType.BROKER:
-                continue
-            records.append(
-                ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
-            )
-            if value is None:
-                after.pop(name, None)
-            else:
-                after[name] = value
-        error = self._validate_alter_config(resource, records, after, newly_created_resource)
-        return (error, []) if error.is_failure() else (NO_ERROR, records + self._clear_elr_records(records))
+            altered[name] = _new_value(resource.type, name, current.get(name), operation, operand)
+        records = self._config_records(resource, altered)
+        error = self._validate_alter_config(resource, records, [], newly_created_resource)
+        return (error, []) if error.is_failure() else (NO_ERROR, records)
+
+    def _legacy_alter(
+        self, resource: ConfigResource, new_configs: Mapping[str, str]
+    ) -> tuple[ApiError, list[MetadataRecord]]:
+        """Kafka: `ConfigurationControlManager.legacyAlterConfigResource`."""
+        current = self._log.image.configs.config_map_for_resource(resource)
+        altered = self._config_records(resource, new_configs)
+        deleted = self._config_records(resource, {name: None for name in current if name not in new_configs})
+        error = self._validate_alter_config(resource, altered, deleted, newly_created_resource=False)
+        return (error, []) if error.is_failure() else (NO_ERROR, [*altered, *deleted])
+
+    def _config_records(self, resource: ConfigResource, altered: Mapping[str, str | None]) -> list[MetadataRecord]:
+        """The new values as records; None: removed. What stays as it is has none.
+
+        Only a broker's settings always have them: it reads its settings again when there is a record.
+        """
+        current = self._log.image.configs.config_map_for_resource(resource)
+        return [
+            ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+            for name, value in altered.items()
+            if value != current.get(name) or resource.type is ConfigResourceType.BROKER
+        ]
 
     def get_statically_configured_min_insync_replicas(self) -> int:
         """`min.insync.replicas` of the controller's own file, else Kafka's default.
@@ -127,8 +178,7 @@ class ConfigurationControlManager:
             elif name in of_controller:
                 entry = ConfigEntry(name, str(of_controller[name]), ConfigSource.STATIC_BROKER_CONFIG)
             else:
-                default = _to_text(CONFIG.config_keys[name].default)
-                entry = ConfigEntry(name, default, ConfigSource.DEFAULT_CONFIG)
+                entry = ConfigEntry(name, _default(ConfigResourceType.TOPIC, name), ConfigSource.DEFAULT_CONFIG)
             entries.append(entry)
         return entries
 
@@ -140,15 +190,20 @@ class ConfigurationControlManager:
         self,
         resource: ConfigResource,
         altered: list[MetadataRecord],
-        after: Mapping[str, str],
+        deleted: list[MetadataRecord],
         newly_created_resource: bool,
     ) -> ApiError:
         """Kafka: `ConfigurationControlManager.validateAlterConfig`."""
-        for record in altered:
-            if isinstance(record, ConfigRecord):
-                error = self._validate_record(record)
-                if error.is_failure():
-                    return error
+        after = dict(self._log.image.configs.config_map_for_resource(resource))
+        for record in (*altered, *deleted):
+            assert isinstance(record, ConfigRecord)
+            error = self._validate_record(record)
+            if error.is_failure():
+                return error
+            if record.value is None:
+                after.pop(record.name, None)
+            else:
+                after[record.name] = record.value
         try:
             self._validate_resource(resource, after)
             if not newly_created_resource:
@@ -217,30 +272,30 @@ class ConfigurationControlManager:
 
 def _is_splittable(resource: ConfigResource, name: str) -> bool:
     """Kafka: `KafkaConfigSchema.isSplittable`."""
-    key = CONFIG.config_keys.get(name) if resource.type is ConfigResourceType.TOPIC else None
-    return key is not None and key.type is Type.LIST
+    setting = kafka_settings(_OWNERS[resource.type]).get(name) if resource.type in _OWNERS else None
+    return setting is not None and setting.type is Type.LIST
 
 
-def _new_value(name: str, value: str | None, operation: AlterConfigOp, operand: str) -> str | None:
+def _default(resource_type: ConfigResourceType, name: str) -> str:
+    """Kafka's default; "" where it has none. Kafka: `KafkaConfigSchema.getDefault`."""
+    return kafka_settings(_OWNERS[resource_type])[name].default or ""
+
+
+def _new_value(
+    resource_type: ConfigResourceType, name: str, value: str | None, operation: AlterConfigOp, operand: str
+) -> str | None:
     if operation is AlterConfigOp.SET:
         return operand
     if operation is AlterConfigOp.DELETE:
         return None
-    value = _to_text(CONFIG.config_keys[name].default) if value is None else value
-    parts = [part for part in value.split(",") if part]
-    for part in operand.split(","):
+    value = _default(resource_type, name) if value is None else value
+    parts = [part for part in split_list(value) if part]
+    for part in split_list(operand):
         if operation is AlterConfigOp.APPEND and part not in parts:
             parts.append(part)
         elif operation is AlterConfigOp.SUBTRACT and part in parts:
             parts.remove(part)
     return ",".join(parts)
-
-
-def _to_text(value: object) -> str:
-    """Kafka: `ConfigDef.convertToString`."""
-    if isinstance(value, list):
-        return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _broker_id(name: str) -> int:

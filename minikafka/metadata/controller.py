@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
@@ -13,13 +13,13 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException, InvalidUpdateVersionException
 from minikafka.common.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import (
     ConfigRecord,
     FeatureLevelRecord,
     MetadataRecord,
     ProducerIdsRecord,
 )
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import (
@@ -27,14 +27,19 @@ from minikafka.metadata.configuration_control_manager import (
     ConfigChanges,
     ConfigurationControlManager,
 )
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.replication_control_manager import ReplicationControlManager
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
-from minikafka.metadata.topic_creation import TopicCreation
+from minikafka.metadata.topic_creation import (
+    CreatableTopic,
+    CreatableTopicResult,
+    NewPartitions,
+    TopicCreation,
+    refused_topic,
+)
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 
@@ -61,7 +66,7 @@ class Controller:
     when everybody has read its controlled shutdown. Here the caller says when a broker dies, is ready, or has stopped.
     Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. A
     broker with several log directories tells which of them it has put a replica in; here only the directory of a broker
-    that has one is known. Also missing: reassignment of replicas, added partitions, quotas, access rules, changes of
+    that has one is known. Also missing: reassignment of replicas, quotas, access rules, changes of
     features, delegation tokens.
     """
 
@@ -230,11 +235,16 @@ class Controller:
     # Topics and their settings
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+        self,
+        topics: Sequence[CreatableTopic],
+        *,
+        describable: Container[str] | None = None,
+        validate_only: bool = False,
+        topic_ids: Mapping[str, str] | None = None,
     ) -> list[CreatableTopicResult]:
         """Makes each of `topics` that can be made; a result for each, and one for names that occur twice.
 
-        With `validate_only` nothing is made; the results say what would come of it.
+        With `validate_only` nothing is made; the results say what would come of it. For the rest see `TopicCreation`.
         Raises PolicyViolationException for more than 10,000 partitions. Kafka: `ControllerApis.createTopics`.
         """
         with self._lock:
@@ -242,15 +252,15 @@ class Controller:
             twice = {name for name in names if names.count(name) > 1}
             forbidden = {topic_names.CLUSTER_METADATA_TOPIC_NAME}
             possible = [topic for topic in topics if topic.name not in twice | forbidden]
-            results, records = self._topic_creation.create_topics(possible)
+            results, records = self._topic_creation.create_topics(possible, describable, topic_ids)
             if not validate_only:
                 self._log.append(records)
             for name in sorted(twice):
                 error = ApiError(Errors.INVALID_REQUEST, "Duplicate topic name.")
-                results.append(CreatableTopicResult(name, error))
+                results.append(refused_topic(name, error))
             for name in forbidden & set(names) - twice:
                 error = ApiError(Errors.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
-                results.append(CreatableTopicResult(name, error))
+                results.append(refused_topic(name, error))
             return results
 
     def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
@@ -266,20 +276,39 @@ class Controller:
             self._log.append(records)
             return results
 
+    def create_partitions(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> dict[str, ApiError]:
+        """Gives topics more partitions, or only says what would come of it; a result for each.
+
+        Kafka: `QuorumController.createPartitions`.
+        """
+        with self._lock:
+            results, records = self._topic_creation.create_partitions(topics)
+            if not validate_only:
+                self._log.append(records)
+            return results
+
     def incremental_alter_configs(
-        self, changes: Mapping[ConfigResource, ConfigChanges]
+        self, changes: Mapping[ConfigResource, ConfigChanges], *, validate_only: bool = False
     ) -> dict[ConfigResource, ApiError]:
         """Changes settings of topics and brokers, all of one resource or none; what came of each.
 
-        Kafka: `ConfigurationControlManager.incrementalAlterConfigs`.
+        With `validate_only` nothing changes; the results say what would come of it.
+        Kafka: `QuorumController.incrementalAlterConfigs`.
         """
         with self._lock:
-            results, records = {}, []
-            for resource, changes_of_resource in changes.items():
-                error, new = self._configuration_control.incremental_alter_config(resource, changes_of_resource)
-                results[resource] = error
-                records += new
-            self._log.append(records)
+            results, records = self._configuration_control.incremental_alter_configs(changes)
+            if not validate_only:
+                self._log.append(records)
+            return results
+
+    def legacy_alter_configs(
+        self, new_configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, ApiError]:
+        """Replaces all settings of resources; what came of each. Kafka: `QuorumController.legacyAlterConfigs`."""
+        with self._lock:
+            results, records = self._configuration_control.legacy_alter_configs(new_configs)
+            if not validate_only:
+                self._log.append(records)
             return results
 
     # Leaders and ISRs
@@ -288,11 +317,11 @@ class Controller:
         """A leader wants other ISRs for partitions of its own. Kafka: `QuorumController.alterPartition`."""
         with self._lock:
             try:
-                results, records = self._replication_control.alter_partition(request)
+                response, records = self._replication_control.alter_partition(request)
             except ApiException as exception:
-                return AlterPartitionResponse(Errors.for_exception(exception))
+                return AlterPartitionResponse(error_code=Errors.for_exception(exception))
             self._log.append(records)
-            return AlterPartitionResponse(Errors.NONE, tuple(results))
+            return response
 
     def elect_leaders(
         self, election: Election, partitions: Iterable[TopicPartition] | None = None

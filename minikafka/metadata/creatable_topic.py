@@ -1,37 +1,30 @@
-"""What somebody asks for who wants a topic, and what the controller answers."""
+"""A topic that somebody wants, in few words."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
-from minikafka.common.api_error import NO_ERROR, ApiError
-from minikafka.common.uuid import ZERO_UUID
-from minikafka.metadata.configuration_control_manager import ConfigEntry
+from minikafka.messages.apis import CreateTopicsRequest
 
 
-@dataclass(frozen=True, slots=True)
-class CreatableTopic:
-    """A topic that is to be made. Kafka: `CreateTopicsRequestData.CreatableTopic`.
+def creatable_topic(
+    name: str,
+    num_partitions: int = -1,
+    replication_factor: int = -1,
+    assignments: Iterable[tuple[int, Iterable[int]]] = (),
+    configs: Mapping[str, str | None] | None = None,
+) -> CreateTopicsRequest.CreatableTopic:
+    """A topic that is to be made, as a request names it.
 
     Either `num_partitions` and `replication_factor` (−1: the cluster's default), or `assignments`: pairs of a
-    partition's number and the broker ids of its replicas, the first of which is to lead. `topic_id` is drawn when it is
-    not given; Kafka always draws it.
+    partition's number and the broker ids of its replicas, the first of which is to lead.
     """
-
-    name: str
-    num_partitions: int = -1
-    replication_factor: int = -1
-    assignments: Sequence[tuple[int, Sequence[int]]] = ()
-    configs: Mapping[str, str | None] = field(default_factory=dict)
-    topic_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreatableTopicResult:
-    """The topic that was made, or the error. Kafka: `CreateTopicsResponseData.CreatableTopicResult`."""
-
-    name: str
-    error: ApiError = NO_ERROR
-    topic_id: str = ZERO_UUID
-    num_partitions: int = -1
-    replication_factor: int = -1
-    configs: tuple[ConfigEntry, ...] = ()
+    make = CreateTopicsRequest.CreatableTopic
+    return make(
+        name=name,
+        num_partitions=num_partitions,
+        replication_factor=replication_factor,
+        assignments=[
+            make.CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
+            for number, replicas in assignments
+        ],
+        configs=[make.CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+    )

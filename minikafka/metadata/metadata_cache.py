@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from minikafka.common import topic as topic_names
 from minikafka.common.config_resource import ConfigResource
 from minikafka.common.error_codes import Errors
+from minikafka.common.java_numbers import to_int
 from minikafka.common.node import NO_NODE, Node
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
@@ -29,6 +30,8 @@ class PartitionMetadata:
     replica_nodes: tuple[int, ...]
     isr_nodes: tuple[int, ...]
     offline_replicas: tuple[int, ...]
+    eligible_leader_replicas: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,25 @@ class MetadataCache:
             if topic is not None and topic.partitions
         ]
 
+    def describe_partitions(
+        self, topic_name: str, listener_name: str, start_index: int, max_count: int
+    ) -> tuple[list[PartitionMetadata], int | None] | None:
+        """Up to `max_count` partitions of a topic from `start_index` on, and where the rest begins (None: no rest).
+
+        None without such a topic. Kafka: `KRaftMetadataCache.partitionMetadataForDescribeTopicResponse`.
+        """
+        image = self._current_image
+        topic = image.topics.get_topic(topic_name)
+        if topic is None:
+            return None
+        upper_index = min(len(topic.partitions), to_int(start_index + max_count))
+        found = [
+            _partition_metadata(image, id, topic.partitions[id], listener_name, False, False)
+            for id in range(start_index, upper_index)
+            if id in topic.partitions
+        ]
+        return found, upper_index if upper_index < len(topic.partitions) else None
+
     # Brokers
 
     def has_alive_broker(self, broker_id: int) -> bool:
@@ -241,6 +263,8 @@ def _partition_metadata(
         replica_nodes=replicas,
         isr_nodes=isr,
         offline_replicas=_offline_replicas(image, partition, listener_name),
+        eligible_leader_replicas=partition.elr,
+        last_known_elr=partition.last_known_elr,
     )
 
 

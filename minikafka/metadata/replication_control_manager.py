@@ -2,28 +2,33 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from minikafka.common import directory_id
 from minikafka.common.api_error import NO_ERROR, ApiError
 from minikafka.common.error_codes import Errors
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     MetadataRecord,
     UnregisterBrokerRecord,
 )
-from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResult
 from minikafka.metadata.broker_registration import (
     BrokerRegistrationFencingChange,
     BrokerRegistrationInControlledShutdownChange,
 )
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import ConfigurationControlManager
-from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE, BrokerState
+from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.partition_change_builder import Election, PartitionChangeBuilder
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.topics_image import TopicImage
+
+_Proposal: TypeAlias = AlterPartitionRequest.TopicData.PartitionData
+_BrokerState: TypeAlias = _Proposal.BrokerState
+_Result: TypeAlias = AlterPartitionResponse.TopicData.PartitionData
 
 _logger = logging.getLogger(__name__)
 
@@ -49,48 +54,52 @@ class ReplicationControlManager:
 
     # ISRs
 
-    def alter_partition(
-        self, request: AlterPartitionRequest
-    ) -> tuple[list[AlterPartitionResult], list[MetadataRecord]]:
+    def alter_partition(self, request: AlterPartitionRequest) -> tuple[AlterPartitionResponse, list[MetadataRecord]]:
         """What becomes of each proposed ISR, and the records of those that are accepted.
 
         Raises StaleBrokerEpochException. Kafka: `ReplicationControlManager.alterPartition`.
         """
         # 1. A broker that has been registered anew since is not asked what it means.
         self._cluster_control.check_broker_epoch(request.broker_id, request.broker_epoch)
-        results = []
+        response = AlterPartitionResponse()
         records: list[MetadataRecord] = []
-        for data in request.partitions:
-            topic = self._log.image.topics.get_topic_by_id(data.topic_id)
-            if topic is None:
-                results.append(_refused(data, Errors.UNKNOWN_TOPIC_ID))
-                continue
-            # 2. Is the proposal made by the leader, with its epochs up to date, and are its members alive?
-            partition = topic.partitions.get(data.partition_index)
-            error = self._validate_alter_partition_data(request.broker_id, partition, data)
-            if partition is None or error is not Errors.NONE:
-                results.append(_refused(data, error))
-                continue
-            # 3. Accepted: one partition epoch later; nothing is written if nothing changes.
-            record = self._change_builder(
-                topic,
-                data.partition_index,
-                self._leader_acceptor(partition),
-                target_isr=tuple(member.broker_id for member in data.new_isr_with_epochs),
-                target_leader_recovery_state=data.leader_recovery_state,
-            ).build()
-            if record is not None:
-                records.append(record)
-                partition = partition.merge(record)
-                if record.leader not in {request.broker_id, NO_LEADER_CHANGE}:
-                    error = Errors.NEW_LEADER_ELECTED
-            # 4. The partition as it is now.
-            _logger.debug("broker %s alters %s-%s: %s", request.broker_id, topic.name, data.partition_index, partition)
-            results.append(_result(data, partition) if error is Errors.NONE else _refused(data, error))
-        return results, records
+        for topic_data in request.topics:
+            topic = self._log.image.topics.get_topic_by_id(topic_data.topic_id)
+            results = [
+                _refused(data, Errors.UNKNOWN_TOPIC_ID)
+                if topic is None
+                else self._alter_one(topic, request.broker_id, data, records)
+                for data in topic_data.partitions
+            ]
+            response.topics.append(AlterPartitionResponse.TopicData(topic_id=topic_data.topic_id, partitions=results))
+        return response, records
+
+    def _alter_one(self, topic: TopicImage, broker_id: int, data: _Proposal, records: list[MetadataRecord]) -> _Result:
+        """What becomes of one proposal; the record of one that is accepted is added to `records`."""
+        # 2. Is the proposal made by the leader, with its epochs up to date, and are its members alive?
+        partition = topic.partitions.get(data.partition_index)
+        error = self._validate_alter_partition_data(broker_id, partition, data)
+        if partition is None or error is not Errors.NONE:
+            return _refused(data, error)
+        # 3. Accepted: one partition epoch later; nothing is written if nothing changes.
+        record = self._change_builder(
+            topic,
+            data.partition_index,
+            self._leader_acceptor(partition),
+            target_isr=tuple(member.broker_id for member in data.new_isr_with_epochs),
+            target_leader_recovery_state=LeaderRecoveryState(data.leader_recovery_state),
+        ).build()
+        if record is not None:
+            records.append(record)
+            partition = partition.merge(record)
+            if record.leader not in {broker_id, NO_LEADER_CHANGE}:
+                error = Errors.NEW_LEADER_ELECTED
+        # 4. The partition as it is now.
+        _logger.debug("broker %s alters %s-%s: %s", broker_id, topic.name, data.partition_index, partition)
+        return _result(data, partition) if error is Errors.NONE else _refused(data, error)
 
     def _validate_alter_partition_data(
-        self, broker_id: int, partition: PartitionRegistration | None, data: AlterPartitionData
+        self, broker_id: int, partition: PartitionRegistration | None, data: _Proposal
     ) -> Errors:
         """Kafka: `ReplicationControlManager.validateAlterPartitionData`."""
         if partition is None:
@@ -110,7 +119,7 @@ class ReplicationControlManager:
         if len(set(isr)) != len(isr) or not set(isr) <= set(partition.replicas) or partition.leader not in isr:
             return Errors.INVALID_REQUEST
         # 4. A leader that recovers is alone; who has recovered stays so.
-        if data.leader_recovery_state is LeaderRecoveryState.RECOVERING:
+        if data.leader_recovery_state == LeaderRecoveryState.RECOVERING:
             if len(isr) > 1 or partition.leader_recovery_state is LeaderRecoveryState.RECOVERED:
                 return Errors.INVALID_REQUEST
         # 5. Members are alive, and the leader has heard of their present incarnation.
@@ -118,7 +127,7 @@ class ReplicationControlManager:
             return Errors.INELIGIBLE_REPLICA
         return Errors.NONE
 
-    def _is_eligible(self, member: BrokerState) -> bool:
+    def _is_eligible(self, member: _BrokerState) -> bool:
         """Kafka: `ReplicationControlManager.ineligibleReplicasForIsr`."""
         registration = self._cluster_control.registration(member.broker_id)
         if registration is None or not registration.is_active():
@@ -357,18 +366,16 @@ class ReplicationControlManager:
         return [place for place in self._partitions() if broker_id in place[2].elr]
 
 
-def _refused(data: AlterPartitionData, error: Errors) -> AlterPartitionResult:
-    return AlterPartitionResult(data.topic_id, data.partition_index, error)
+def _refused(data: _Proposal, error: Errors) -> _Result:
+    return _Result(partition_index=data.partition_index, error_code=error)
 
 
-def _result(data: AlterPartitionData, partition: PartitionRegistration) -> AlterPartitionResult:
-    return AlterPartitionResult(
-        data.topic_id,
-        data.partition_index,
-        Errors.NONE,
+def _result(data: _Proposal, partition: PartitionRegistration) -> _Result:
+    return _Result(
+        partition_index=data.partition_index,
         leader_id=partition.leader,
         leader_epoch=partition.leader_epoch,
-        isr=partition.isr,
+        isr=list(partition.isr),
         leader_recovery_state=partition.leader_recovery_state,
         partition_epoch=partition.partition_epoch,
     )

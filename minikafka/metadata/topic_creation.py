@@ -1,8 +1,9 @@
-"""How a topic comes into being, and how it goes."""
+"""How a topic comes into being, grows, and goes."""
 
 import logging
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
@@ -10,32 +11,51 @@ from minikafka.common.config_resource import ConfigResource
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     ApiException,
+    InvalidPartitionsException,
     InvalidReplicaAssignmentException,
     InvalidReplicationFactorException,
     InvalidTopicException,
     PolicyViolationException,
+    UnknownServerException,
     UnknownTopicIdException,
+    UnknownTopicOrPartitionException,
 )
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.apis import CreateTopicsRequest, CreateTopicsResponse
 from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
-from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
 
+CreatableTopic = CreateTopicsRequest.CreatableTopic
+CreatableTopicResult = CreateTopicsResponse.CreatableTopicResult
+
 MAX_PARTITIONS_PER_BATCH = 10_000
 _logger = logging.getLogger(__name__)
 
 
-class TopicCreation:
-    """Checks what is asked for, places replicas, and writes new topics down; also deletes them.
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """How many partitions a topic is to have. Kafka: `CreatePartitionsRequestData.CreatePartitionsTopic`.
 
-    Methods return records; whoever calls appends them. Simpler than Kafka's: no added partitions, no policies and
-    quotas. Kafka: `org.apache.kafka.controller.ReplicationControlManager`, the part of it that makes topics.
+    `assignments`: the broker ids of the replicas of each new partition; None to have them placed.
+    """
+
+    name: str
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class TopicCreation:
+    """Checks what is asked for, places replicas, and writes new topics and partitions down; also deletes topics.
+
+    Methods return records; whoever calls appends them. Simpler than Kafka's: no policies and quotas.
+
+    Kafka: `org.apache.kafka.controller.ReplicationControlManager`, the part of it that makes topics.
     """
 
     def __init__(
@@ -59,10 +79,15 @@ class TopicCreation:
         self._default_replication_factor = default_replication_factor
 
     def create_topics(
-        self, topics: Sequence[CreatableTopic]
+        self,
+        topics: Sequence[CreatableTopic],
+        describable: Container[str] | None = None,
+        topic_ids: Mapping[str, str] | None = None,
     ) -> tuple[list[CreatableTopicResult], list[MetadataRecord]]:
         """A result for each topic, and the records of those that can be made.
 
+        `describable`: of which topics more may be told than name and id; None: of all. `topic_ids`: ids that are given,
+        by the topics' names; the others are drawn, as Kafka draws all.
         Raises PolicyViolationException for more than 10,000 partitions.
         Kafka: `ReplicationControlManager.createTopics`.
         """
@@ -71,12 +96,29 @@ class TopicCreation:
         results = []
         for topic in topics:
             try:
-                result, records_of_topic = self._create_topic(topic)
+                may_tell = describable is None or topic.name in describable
+                result, records_of_topic = self._create_topic(topic, may_tell, (topic_ids or {}).get(topic.name))
             except ApiException as exception:
-                result, records_of_topic = CreatableTopicResult(topic.name, ApiError.from_exception(exception)), []
-            _logger.debug("create topic %s: %s", topic.name, result.error)
+                result, records_of_topic = refused_topic(topic.name, ApiError.from_exception(exception)), []
+            _logger.debug("create topic %s: %s", topic.name, Errors(result.error_code).name)
             results.append(result)
             records += records_of_topic
+        return results, records
+
+    def create_partitions(self, topics: Sequence[NewPartitions]) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
+        """A result for each topic, and the records of the partitions that can be added.
+
+        Kafka: `ReplicationControlManager.createPartitions`.
+        """
+        records: list[MetadataRecord] = []
+        results = {}
+        for topic in topics:
+            try:
+                records += self._create_partitions(topic)
+                results[topic.name] = NO_ERROR
+            except ApiException as exception:
+                results[topic.name] = ApiError.from_exception(exception)
+            _logger.debug("add partitions to %s: %s", topic.name, results[topic.name])
         return results, records
 
     def delete_topic(self, topic_id: str) -> list[MetadataRecord]:
@@ -88,43 +130,98 @@ class TopicCreation:
             raise UnknownTopicIdException(Errors.UNKNOWN_TOPIC_ID.message)
         return [RemoveTopicRecord(topic_id=topic_id)]
 
-    def _create_topic(self, topic: CreatableTopic) -> tuple[CreatableTopicResult, list[MetadataRecord]]:
+    def _create_topic(
+        self, topic: CreatableTopic, may_tell: bool, topic_id: str | None
+    ) -> tuple[CreatableTopicResult, list[MetadataRecord]]:
         """Kafka: `ReplicationControlManager.createTopic`, with the checks of `createTopics` before it."""
         # 1. The name.
         self._validate_new_topic_name(topic.name)
         if self._log.image.topics.get_topic(topic.name) is not None:
             already = ApiError(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-            return CreatableTopicResult(topic.name, already), []
+            return refused_topic(topic.name, already), []
         # 2. The settings.
-        settings = {name: value for name, value in topic.configs.items() if value is not None}
-        if len(settings) < len(topic.configs):
-            nulls = ",".join(name for name, value in topic.configs.items() if value is None)
+        configs = {config.name: config.value for config in topic.configs}
+        settings = {name: value for name, value in configs.items() if value is not None}
+        if len(settings) < len(configs):
+            nulls = ",".join(name for name, value in configs.items() if value is None)
             error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {nulls}")
-            return CreatableTopicResult(topic.name, error), []
+            return refused_topic(topic.name, error), []
         changes = {name: (AlterConfigOp.SET, value) for name, value in settings.items()}
         error, config_records = self._configuration_control.incremental_alter_config(
             ConfigResource.topic(topic.name), changes, newly_created_resource=True
         )
         if error.is_failure():
-            return CreatableTopicResult(topic.name, error), []
+            return refused_topic(topic.name, error), []
         # 3. The replicas of each partition, and which of them are in sync: those that are alive.
         if topic.assignments:
             error, partitions = self._assigned_partitions(topic)
         else:
             error, partitions = self._placed_partitions(topic)
         if error.is_failure():
-            return CreatableTopicResult(topic.name, error), []
+            return refused_topic(topic.name, error), []
         # 4. The records: the topic, its settings, its partitions.
-        topic_id = topic.topic_id or self._random_topic_id()
+        topic_id = topic_id or self._random_topic_id()
         partition_records = [partition.to_record(topic_id, number) for number, partition in partitions]
-        result = CreatableTopicResult(
-            name=topic.name,
-            topic_id=topic_id,
-            num_partitions=len(partitions),
-            replication_factor=len(partitions[0][1].replicas),
-            configs=tuple(self._configuration_control.compute_effective_topic_configs(settings)),
-        )
+        result = CreatableTopicResult(name=topic.name, topic_id=topic_id, error_message=None)
+        if may_tell:
+            result.num_partitions, result.replication_factor = len(partitions), len(partitions[0][1].replicas)
+            result.configs = [
+                CreatableTopicResult.CreatableTopicConfigs(
+                    name=entry.name, value=entry.value, config_source=entry.source
+                )
+                for entry in self._configuration_control.compute_effective_topic_configs(settings)
+            ]
+        else:
+            result.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
         return result, [TopicRecord(name=topic.name, topic_id=topic_id), *config_records, *partition_records]
+
+    def _create_partitions(self, asked: NewPartitions) -> list[MetadataRecord]:
+        """Kafka: `ReplicationControlManager.createPartitions`, for one topic."""
+        # 1. How many more?
+        topic = self._log.image.topics.get_topic(asked.name)
+        if topic is None:
+            raise UnknownTopicOrPartitionException(Errors.UNKNOWN_TOPIC_OR_PARTITION.message)
+        first = len(topic.partitions)
+        if asked.count == first:
+            raise InvalidPartitionsException(f"Topic already has {first} partition(s).")
+        if asked.count < first:
+            raise InvalidPartitionsException(
+                f"The topic {asked.name} currently has {first} partition(s); {asked.count} would not be an increase."
+            )
+        additional = asked.count - first
+        if asked.assignments is not None and len(asked.assignments) != additional:
+            raise InvalidReplicaAssignmentException(
+                f"Attempted to add {additional} additional partition(s), but only {len(asked.assignments)} "
+                "assignment(s) were specified."
+            )
+        if additional > MAX_PARTITIONS_PER_BATCH:  # more records than an operation may have
+            raise UnknownServerException(f"Cannot add {additional} partitions at once")
+        # 2. The replicas of each, as many as the topic's first partition has.
+        factor = len(next(iter(topic.partitions.values())).replicas)
+        if asked.assignments is None:
+            placed: Sequence[Sequence[int]] = self._replica_placer.place(
+                additional, factor, self._cluster_control.usable_brokers()
+            )
+        else:
+            placed = asked.assignments
+        partitions = []
+        for number, replicas in enumerate(placed, first):
+            if asked.assignments is not None:
+                self._validate_manual_partition_assignment(replicas, factor)
+            partition = self._build_partition_registration(replicas)
+            if not partition.isr and asked.assignments is not None:
+                raise InvalidReplicaAssignmentException(
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+                    "controlled shutdown."
+                )
+            if not partition.isr:
+                raise InvalidReplicationFactorException(
+                    f"Unable to replicate the partition {factor} time(s): All brokers are currently fenced or in "
+                    "controlled shutdown."
+                )
+            partitions.append(partition)
+        # 3. The records.
+        return [partition.to_record(topic.id, number) for number, partition in enumerate(partitions, first)]
 
     def _validate_total_number_of_partitions(self, topics: Iterable[CreatableTopic]) -> None:
         total = 0
@@ -156,7 +253,8 @@ class TopicCreation:
                 return ApiError(Errors.INVALID_REQUEST, message), []
         partitions: dict[int, PartitionRegistration] = {}
         replication_factor = None
-        for number, replicas in topic.assignments:
+        for assignment in topic.assignments:
+            number, replicas = assignment.partition_index, assignment.broker_ids
             if number in partitions:
                 message = f"Found multiple manual partition assignments for partition {number}"
                 return ApiError(Errors.INVALID_REPLICA_ASSIGNMENT, message), []
@@ -232,3 +330,8 @@ class TopicCreation:
         while (topic_id := uuid_from_bytes(self._ids.randbytes(16))).startswith("-"):
             pass
         return topic_id
+
+
+def refused_topic(name: str, error: ApiError) -> CreatableTopicResult:
+    """The result of a topic that is not made."""
+    return CreatableTopicResult(name=name, error_code=error.error, error_message=error.message)

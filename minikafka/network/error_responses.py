@@ -6,7 +6,7 @@ Kafka: `getErrorResponse` of each request's class.
 
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from minikafka.common.api_error import ApiError
 from minikafka.common.error_codes import Errors
@@ -14,23 +14,26 @@ from minikafka.common.errors import NullPointerException
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.messages.message_codec import Message, snake_case
+from minikafka.messages import apis
+from minikafka.messages.message_codec import Message, message_class, snake_case
 from minikafka.messages.message_schema import StructSchema
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import RequestHeader, response_class
+
+T = TypeVar("T", bound=Message)
 
 UNSPECIFIED = -1
 _ERROR_FIELDS = ("error_code", "partition_error_code")
 
 
-def error_response(header: RequestHeader, body: Message, thrown: BaseException) -> Any:
+def error_response(header: RequestHeader, body: Message, thrown: BaseException) -> Message | None:
     """The response to a request that failed with `thrown`; None if there is nobody to tell, as without acks.
 
     Kafka: `AbstractRequest.getErrorResponse`.
     """
     if header.api_key in _OF_THEIR_OWN:
         return _OF_THEIR_OWN[header.api_key](header.api_version, body, thrown)
-    response = _with_error(response_class(header.api_key), header.api_key, thrown)
+    response: Message = _with_error(response_class(header.api_key), header.api_key, thrown)
     if header.api_key in _REPEATED:
         _repeat(_REPEATED[header.api_key], header.api_key, body, response, thrown)
     return response
@@ -148,7 +151,7 @@ _REPEATED = {
 }
 
 
-def _repeat(shape: _Repeated, api_key: ApiKeys, body: Any, response: Any, thrown: BaseException) -> None:
+def _repeat(shape: _Repeated, api_key: ApiKeys, body: object, response: Message, thrown: BaseException) -> None:
     make = _element_class(response, shape.into)
     elements = getattr(response, shape.into)
     for asked in getattr(body, shape.of) or ():
@@ -160,14 +163,15 @@ def _repeat(shape: _Repeated, api_key: ApiKeys, body: Any, response: Any, thrown
         elements.append(element)
 
 
-def _element_class(message: Message, field_name: str) -> Any:
+def _element_class(message: Message, field_name: str) -> type[Message]:
     """The class of the elements of a list."""
     field = next(field for field in message.schema.fields if field_name == snake_case(field.name))
     assert isinstance(field.type, StructSchema)
-    return getattr(type(message), field.type.name)
+    element: type[Message] = message_class(field.type)
+    return element
 
 
-def _with_error(make: Any, api_key: ApiKeys, thrown: BaseException) -> Any:
+def _with_error(make: type[T], api_key: ApiKeys, thrown: BaseException) -> T:
     """A response, or a part of one, with the error in the field that it has for it, if there is one."""
     message = make()
     for name in _ERROR_FIELDS:
@@ -190,7 +194,7 @@ def _message(api_key: ApiKeys, thrown: BaseException) -> str | None:
 # Responses that fit no pattern.
 
 
-def _produce(version: int, body: Any, thrown: BaseException) -> Any:
+def _produce(version: int, body: "apis.ProduceRequest", thrown: BaseException) -> "apis.ProduceResponse | None":
     """Without acks nobody waits for an answer. The partitions come in the order of a HashMap.
 
     Raises NullPointerException for one without records: such a request is not answered at all.
@@ -203,8 +207,8 @@ def _produce(version: int, body: Any, thrown: BaseException) -> Any:
             if partition.records is None:
                 raise NullPointerException(f"{topic.name}-{partition.index} without records")
             sizes[TopicIdPartition(topic.topic_id, TopicPartition(topic.name, partition.index))] = None
-    response = response_class(ApiKeys.PRODUCE)()
-    topics: dict[tuple[str, str], Any] = {}
+    response = apis.ProduceResponse()
+    topics: dict[tuple[str, str], apis.ProduceResponse.TopicProduceResponse] = {}
     for asked in sizes:
         key = (asked.topic, asked.topic_id)
         if key not in topics:
@@ -216,9 +220,9 @@ def _produce(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _fetch(version: int, body: Any, thrown: BaseException) -> Any:
+def _fetch(version: int, body: "apis.FetchRequest", thrown: BaseException) -> "apis.FetchResponse":
     """Before version 13 readers look for the error in the partitions."""
-    response = _with_error(response_class(ApiKeys.FETCH), ApiKeys.FETCH, thrown)
+    response = _with_error(apis.FetchResponse, ApiKeys.FETCH, thrown)
     response.session_id = body.session_id
     error = Errors.for_exception(thrown)
     for topic in body.topics if version < 13 else ():
@@ -229,14 +233,16 @@ def _fetch(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def fetch_partition_response(partition: int, error: Errors) -> Any:
+def fetch_partition_response(
+    partition: int, error: Errors
+) -> "apis.FetchResponse.FetchableTopicResponse.PartitionData":
     """A partition of a fetch response that has nothing but an error. Kafka: `FetchResponse.partitionResponse`."""
-    make = response_class(ApiKeys.FETCH).FetchableTopicResponse.PartitionData
+    make = apis.FetchResponse.FetchableTopicResponse.PartitionData
     return make(partition_index=partition, error_code=error, high_watermark=UNSPECIFIED, records=b"")
 
 
-def _metadata(version: int, body: Any, thrown: BaseException) -> Any:
-    response = _with_error(response_class(ApiKeys.METADATA), ApiKeys.METADATA, thrown)
+def _metadata(version: int, body: "apis.MetadataRequest", thrown: BaseException) -> "apis.MetadataResponse":
+    response = _with_error(apis.MetadataResponse, ApiKeys.METADATA, thrown)
     for asked in body.topics or ():
         topic = _with_error(response.MetadataResponseTopic, ApiKeys.METADATA, thrown)
         topic.name, topic.topic_id = asked.name or "", asked.topic_id
@@ -244,9 +250,9 @@ def _metadata(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _api_versions(version: int, body: Any, thrown: BaseException) -> Any:
+def _api_versions(version: int, body: "apis.ApiVersionsRequest", thrown: BaseException) -> "apis.ApiVersionsResponse":
     """Who asks in an unknown version is told which ones are known."""
-    response = _with_error(response_class(ApiKeys.API_VERSIONS), ApiKeys.API_VERSIONS, thrown)
+    response = _with_error(apis.ApiVersionsResponse, ApiKeys.API_VERSIONS, thrown)
     if response.error_code is Errors.UNSUPPORTED_VERSION:
         lowest, highest = ApiKeys.API_VERSIONS.versions
         own = response.ApiVersion(api_key=ApiKeys.API_VERSIONS, min_version=lowest, max_version=highest)
@@ -254,8 +260,10 @@ def _api_versions(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _delete_records(version: int, body: Any, thrown: BaseException) -> Any:
-    response = response_class(ApiKeys.DELETE_RECORDS)()
+def _delete_records(
+    version: int, body: "apis.DeleteRecordsRequest", thrown: BaseException
+) -> "apis.DeleteRecordsResponse":
+    response = apis.DeleteRecordsResponse()
     shape = _by_topic(_NAME, "partition_index", index="partition_index")
     _repeat(shape, ApiKeys.DELETE_RECORDS, body, response, thrown)
     for topic in response.topics:
@@ -264,24 +272,30 @@ def _delete_records(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _delete_topics(version: int, body: Any, thrown: BaseException) -> Any:
-    response = response_class(ApiKeys.DELETE_TOPICS)()
+def _delete_topics(
+    version: int, body: "apis.DeleteTopicsRequest", thrown: BaseException
+) -> "apis.DeleteTopicsResponse":
+    response = apis.DeleteTopicsResponse()
     by_name = _Repeated("responses", "topic_names", {"name": ""})
     by_either = _Repeated("responses", "topics", {"name": "name", "topic_id": "topic_id"})
     _repeat(by_either if version >= 6 else by_name, ApiKeys.DELETE_TOPICS, body, response, thrown)
     return response
 
 
-def _init_producer_id(version: int, body: Any, thrown: BaseException) -> Any:
-    response = _with_error(response_class(ApiKeys.INIT_PRODUCER_ID), ApiKeys.INIT_PRODUCER_ID, thrown)
+def _init_producer_id(
+    version: int, body: "apis.InitProducerIdRequest", thrown: BaseException
+) -> "apis.InitProducerIdResponse":
+    response = _with_error(apis.InitProducerIdResponse, ApiKeys.INIT_PRODUCER_ID, thrown)
     response.producer_id = response.producer_epoch = UNSPECIFIED
     return response
 
 
-def _find_coordinator(version: int, body: Any, thrown: BaseException) -> Any:
-    response = response_class(ApiKeys.FIND_COORDINATOR)()
+def _find_coordinator(
+    version: int, body: "apis.FindCoordinatorRequest", thrown: BaseException
+) -> "apis.FindCoordinatorResponse":
+    response = apis.FindCoordinatorResponse()
     if version < 4:
-        response = _with_error(response_class(ApiKeys.FIND_COORDINATOR), ApiKeys.FIND_COORDINATOR, thrown)
+        response = _with_error(apis.FindCoordinatorResponse, ApiKeys.FIND_COORDINATOR, thrown)
         response.node_id = response.port = UNSPECIFIED
         return response
     shape = _Repeated("coordinators", "coordinator_keys", {"key": ""})
@@ -291,15 +305,15 @@ def _find_coordinator(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _join_group(version: int, body: Any, thrown: BaseException) -> Any:
-    response = _with_error(response_class(ApiKeys.JOIN_GROUP), ApiKeys.JOIN_GROUP, thrown)
+def _join_group(version: int, body: "apis.JoinGroupRequest", thrown: BaseException) -> "apis.JoinGroupResponse":
+    response = _with_error(apis.JoinGroupResponse, ApiKeys.JOIN_GROUP, thrown)
     response.protocol_name = None if version >= 7 else ""
     return response
 
 
-def _offset_fetch(version: int, body: Any, thrown: BaseException) -> Any:
+def _offset_fetch(version: int, body: "apis.OffsetFetchRequest", thrown: BaseException) -> "apis.OffsetFetchResponse":
     """The error stood in each partition, then at the top, and stands with each group."""
-    response = response_class(ApiKeys.OFFSET_FETCH)()
+    response = apis.OffsetFetchResponse()
     if version < 2:
         shape = _by_topic(_NAME, "partition_index", of="partition_indexes")
         _repeat(shape, ApiKeys.OFFSET_FETCH, body, response, thrown)
@@ -307,24 +321,28 @@ def _offset_fetch(version: int, body: Any, thrown: BaseException) -> Any:
             for partition in topic.partitions:
                 partition.committed_offset = UNSPECIFIED
     elif version < 8:
-        return _with_error(response_class(ApiKeys.OFFSET_FETCH), ApiKeys.OFFSET_FETCH, thrown)
+        return _with_error(apis.OffsetFetchResponse, ApiKeys.OFFSET_FETCH, thrown)
     else:
         shape = _Repeated("groups", "groups", {"group_id": "group_id"})
         _repeat(shape, ApiKeys.OFFSET_FETCH, body, response, thrown)
     return response
 
 
-def _add_partitions_to_txn(version: int, body: Any, thrown: BaseException) -> Any:
+def _add_partitions_to_txn(
+    version: int, body: "apis.AddPartitionsToTxnRequest", thrown: BaseException
+) -> "apis.AddPartitionsToTxnResponse":
     if version >= 4:
-        return _with_error(response_class(ApiKeys.ADD_PARTITIONS_TO_TXN), ApiKeys.ADD_PARTITIONS_TO_TXN, thrown)
-    response = response_class(ApiKeys.ADD_PARTITIONS_TO_TXN)()
+        return _with_error(apis.AddPartitionsToTxnResponse, ApiKeys.ADD_PARTITIONS_TO_TXN, thrown)
+    response = apis.AddPartitionsToTxnResponse()
     partitions = _Repeated("results_by_partition", "partitions", {"partition_index": ""})
     shape = _Repeated("results_by_topic_v3_and_below", "v3_and_below_topics", _NAME, partitions)
     _repeat(shape, ApiKeys.ADD_PARTITIONS_TO_TXN, body, response, thrown)
     return response
 
 
-def _write_txn_markers(version: int, body: Any, thrown: BaseException) -> Any:
+def _write_txn_markers(
+    version: int, body: "apis.WriteTxnMarkersRequest", thrown: BaseException
+) -> "apis.WriteTxnMarkersResponse":
     """The markers come in the order of a HashMap, and so do topics and partitions in each."""
     markers: JavaHashMap[int, JavaHashMap[TopicPartition, None]] = JavaHashMap(len(body.markers))
     for marker in body.markers:
@@ -333,25 +351,28 @@ def _write_txn_markers(version: int, body: Any, thrown: BaseException) -> Any:
             for index in topic.partition_indexes:
                 partitions[TopicPartition(topic.name, index)] = None
         markers[marker.producer_id] = partitions
-    response = response_class(ApiKeys.WRITE_TXN_MARKERS)()
-    result_class = response.WritableTxnMarkerResult
+    response = apis.WriteTxnMarkersResponse()
+    make_result = apis.WriteTxnMarkersResponse.WritableTxnMarkerResult
+    make_topic = make_result.WritableTxnMarkerTopicResult
     for producer_id, of_marker in markers.items():
-        topics: JavaHashMap[str, Any] = JavaHashMap()
+        results: JavaHashMap[str, apis.WriteTxnMarkersResponse.WritableTxnMarkerResult.WritableTxnMarkerTopicResult]
+        results = JavaHashMap()
         for topic_partition in of_marker:
-            topic = topics.get(topic_partition.topic)
-            if topic is None:
-                topic = result_class.WritableTxnMarkerTopicResult(name=topic_partition.topic)
-                topics[topic_partition.topic] = topic
-            part = _with_error(type(topic).WritableTxnMarkerPartitionResult, ApiKeys.WRITE_TXN_MARKERS, thrown)
+            result = results.get(topic_partition.topic)
+            if result is None:
+                result = results[topic_partition.topic] = make_topic(name=topic_partition.topic)
+            part = _with_error(make_topic.WritableTxnMarkerPartitionResult, ApiKeys.WRITE_TXN_MARKERS, thrown)
             part.partition_index = topic_partition.partition
-            topic.partitions.append(part)
-        of_topics = [topic for _, topic in topics.items()]
-        response.markers.append(result_class(producer_id=producer_id, topics=of_topics))
+            result.partitions.append(part)
+        of_topics = [result for _, result in results.items()]
+        response.markers.append(make_result(producer_id=producer_id, topics=of_topics))
     return response
 
 
-def _alter_replica_log_dirs(version: int, body: Any, thrown: BaseException) -> Any:
-    response = response_class(ApiKeys.ALTER_REPLICA_LOG_DIRS)()
+def _alter_replica_log_dirs(
+    version: int, body: "apis.AlterReplicaLogDirsRequest", thrown: BaseException
+) -> "apis.AlterReplicaLogDirsResponse":
+    response = apis.AlterReplicaLogDirsResponse()
     shape = _Repeated(
         "results", "topics", {"topic_name": "name"}, _Repeated("partitions", "partitions", {"partition_index": ""})
     )
@@ -360,9 +381,11 @@ def _alter_replica_log_dirs(version: int, body: Any, thrown: BaseException) -> A
     return response
 
 
-def _create_delegation_token(version: int, body: Any, thrown: BaseException) -> Any:
+def _create_delegation_token(
+    version: int, body: "apis.CreateDelegationTokenRequest", thrown: BaseException
+) -> "apis.CreateDelegationTokenResponse":
     """The owner, and from version 3 on who asked, is nobody in particular."""
-    response = _with_error(response_class(ApiKeys.CREATE_DELEGATION_TOKEN), ApiKeys.CREATE_DELEGATION_TOKEN, thrown)
+    response = _with_error(apis.CreateDelegationTokenResponse, ApiKeys.CREATE_DELEGATION_TOKEN, thrown)
     response.principal_type, response.principal_name = "User", "ANONYMOUS"
     if version > 2:
         response.token_requester_principal_type, response.token_requester_principal_name = "User", "ANONYMOUS"
@@ -370,8 +393,10 @@ def _create_delegation_token(version: int, body: Any, thrown: BaseException) -> 
     return response
 
 
-def _elect_leaders(version: int, body: Any, thrown: BaseException) -> Any:
-    response = response_class(ApiKeys.ELECT_LEADERS)()
+def _elect_leaders(
+    version: int, body: "apis.ElectLeadersRequest", thrown: BaseException
+) -> "apis.ElectLeadersResponse":
+    response = apis.ElectLeadersResponse()
     if version >= 1:
         response.error_code = Errors.for_exception(thrown)
     partitions = _Repeated("partition_result", "partitions", {"partition_id": ""})
@@ -380,16 +405,20 @@ def _elect_leaders(version: int, body: Any, thrown: BaseException) -> Any:
     return response
 
 
-def _describe_client_quotas(version: int, body: Any, thrown: BaseException) -> Any:
-    response = _with_error(response_class(ApiKeys.DESCRIBE_CLIENT_QUOTAS), ApiKeys.DESCRIBE_CLIENT_QUOTAS, thrown)
+def _describe_client_quotas(
+    version: int, body: "apis.DescribeClientQuotasRequest", thrown: BaseException
+) -> "apis.DescribeClientQuotasResponse":
+    response = _with_error(apis.DescribeClientQuotasResponse, ApiKeys.DESCRIBE_CLIENT_QUOTAS, thrown)
     response.entries = None
     return response
 
 
-def _alter_user_scram_credentials(version: int, body: Any, thrown: BaseException) -> Any:
+def _alter_user_scram_credentials(
+    version: int, body: "apis.AlterUserScramCredentialsRequest", thrown: BaseException
+) -> "apis.AlterUserScramCredentialsResponse":
     """Each user once, in the order of Java's strings."""
-    response = response_class(ApiKeys.ALTER_USER_SCRAM_CREDENTIALS)()
-    users = {change.name for change in (*body.deletions, *body.upsertions)}
+    response = apis.AlterUserScramCredentialsResponse()
+    users = {change.name for change in body.deletions} | {change.name for change in body.upsertions}
     for user in sorted(users, key=lambda name: name.encode("utf-16-be", "surrogatepass")):
         result = _with_error(response.AlterUserScramCredentialsResult, ApiKeys.ALTER_USER_SCRAM_CREDENTIALS, thrown)
         result.user = user
@@ -397,7 +426,7 @@ def _alter_user_scram_credentials(version: int, body: Any, thrown: BaseException
     return response
 
 
-_Special: TypeAlias = Callable[[int, Any, BaseException], Any]
+_Special: TypeAlias = Callable[[int, Any, BaseException], Message | None]
 _OF_THEIR_OWN: dict[ApiKeys, _Special] = {
     ApiKeys.PRODUCE: _produce,
     ApiKeys.FETCH: _fetch,

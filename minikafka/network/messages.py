@@ -15,8 +15,9 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, KafkaException
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.java_utf8 import decode_utf8
+from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import Message, message_class, read_message, write_message
+from minikafka.messages.message_codec import Message, message_class
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 

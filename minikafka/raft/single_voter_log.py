@@ -10,8 +10,8 @@ from minikafka.common.uuid import ONE_UUID
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.messages.compiled_codec import write_message
 from minikafka.messages.control_records import LeaderChangeMessage
-from minikafka.messages.message_codec import write_message
 from minikafka.messages.message_sink import MessageSink
 from minikafka.raft.quorum_state_store import QUORUM_STATE_NAME, QuorumStateStore
 from minikafka.record.codecs.compression import CompressionType
@@ -52,6 +52,7 @@ class SingleVoterLog:
             time=time,
             last_shutdown_clean=False,  # as in Kafka, it is scanned at every start
             topic_id=_TOPIC_ID,
+            stop_at_os_errors=True,  # else an error of the disk would count as damage
         )
         try:
             store = QuorumStateStore(directory / QUORUM_STATE_NAME, node_id)

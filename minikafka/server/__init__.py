@@ -3,8 +3,7 @@
 Read `replica_manager` first: the way of a produce request, then that of a fetch. It stands on `all_partitions`
 (which partitions there are), and asks `transaction_verification` before a transactional append. What it says and is
 told of one partition: `log_append_result` and `produce_partition_status`, `log_read_result`, `fetch_partition_status`
-and `fetch_partition_data`, `list_offsets`, `offset_for_leader_epoch`. `preferred_read_replica` sends
-consumers elsewhere.
+and `fetch_partition_data`, `list_offsets`. `preferred_read_replica` sends consumers elsewhere.
 
 Then what waits: `delayed_operation`, `delayed_operation_purgatory` and `timer`, with `delayed_produce`, `delayed_fetch`
 and `delayed_delete_records`; `delayed_action_queue` says when they are woken.
@@ -15,5 +14,6 @@ and `default_alter_partition_manager` (how a leader has its ISR changed).
 Then how followers follow: `replica_fetcher_manager`, `replica_fetcher` and what it knows of a partition
 (`partition_fetch_state`, `initial_fetch_state`, `offset_truncation_state`, `failed_partitions`), and
 `leader_end_point`, through which it asks its leader (`remote_leader_end_point`, by a `blocking_send`:
-`in_process_send`). `broker_config` has the settings of all of these.
+`in_process_send`). `broker_config` has the settings of all of these, `dynamic_broker_config` those that were changed
+while the broker runs.
 """

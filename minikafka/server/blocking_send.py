@@ -1,7 +1,8 @@
 """The connection of a follower to its leader."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 
@@ -13,7 +14,7 @@ class BlockingSend(Protocol):
     def broker_end_point(self) -> BrokerEndPoint:
         """Whom the requests go to. Kafka: `BlockingSend.brokerEndPoint`."""
 
-    def send_request(self, api_key: ApiKeys, version: int, body: Any) -> Any:
+    def send_request(self, api_key: ApiKeys, version: int, body: Message) -> Message:
         """The body of the response to a request. Raises what has gone wrong on the way. Kafka: `.sendRequest`."""
 
     def initiate_close(self) -> None:

@@ -5,12 +5,13 @@ from typing import cast
 
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
-from minikafka.common.errors import ConfigException, IllegalArgumentException
+from minikafka.common.errors import ConfigException
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.metadata.kafka_config import require_valid
 
 CONFIG = ConfigDef(
     [
@@ -27,6 +28,7 @@ CONFIG = ConfigDef(
         # Requests
         ConfigKey("message.max.bytes", Type.INT, 1024 * 1024 + 12, Range(0)),
         ConfigKey("fetch.max.bytes", Type.INT, 55 * 1024 * 1024, Range(1024)),
+        ConfigKey("max.request.partition.size.limit", Type.INT, 2000, Range(1)),
         ConfigKey("request.timeout.ms", Type.INT, 30_000),
         ConfigKey("producer.purgatory.purge.interval.requests", Type.INT, 1000),
         ConfigKey("fetch.purgatory.purge.interval.requests", Type.INT, 1000),
@@ -64,17 +66,18 @@ CONFIG = ConfigDef(
 class BrokerConfig(AbstractConfig):
     """The settings of one broker, by Kafka's names and with Kafka's defaults.
 
-    Simpler than Kafka: settings of listeners, security, quotas, coordinators, remote storage and metrics are unknown
-    here, and are ignored. Kafka: `KafkaConfig`.
+    Simpler than Kafka: settings of listeners, security, quotas, coordinators, remote storage and metrics are checked as
+    Kafka checks them, and have no effect. Kafka: `KafkaConfig`.
     """
 
     def __init__(self, props: Mapping[str, object]):
         """Parse `props`, text or values by name; `node.id` must be among them.
 
-        Raises ConfigException, and IllegalArgumentException for settings that contradict each other.
+        Raises what `require_valid` raises for settings with which Kafka would not start.
         """
         if "node.id" not in props:
             raise ConfigException('Missing required configuration "node.id" which has no default value.')
+        require_valid(props)
         super().__init__(CONFIG, props)
         self.originals = dict(props)
         """What was given, by name. Kafka: `KafkaConfig.originals`."""
@@ -98,7 +101,6 @@ class BrokerConfig(AbstractConfig):
         self.add_partitions_to_txn_retry_backoff_ms = get("add.partitions.to.txn.retry.backoff.ms")
         self.add_partitions_to_txn_retry_backoff_max_ms = get("add.partitions.to.txn.retry.backoff.max.ms")
         self.replica_selector_class_name = cast(str | None, self._values["replica.selector.class"])
-        self._check()
 
     @property
     def log_dirs(self) -> list[str]:
@@ -120,17 +122,8 @@ class BrokerConfig(AbstractConfig):
         return LogConfig(log_settings({name: str(value) for name, value in self.originals.items()}))
 
     def cleaner_config(self) -> CleanerConfig:
-        """The settings of the log cleaner.
-
-        Raises ConfigException, and IllegalArgumentException for 1 MiB of offset map or less in each thread.
-        Kafka: `CleanerConfig(AbstractConfig)`, `KafkaConfig.validateValues`.
-        """
-        config = CleanerConfig.of(self.originals)
-        if config.dedupe_buffer_size // max(config.num_threads, 1) <= 1024 * 1024:
-            raise IllegalArgumentException(
-                "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
-            )
-        return config
+        """The settings of the log cleaner. Kafka: `CleanerConfig(AbstractConfig)`."""
+        return CleanerConfig.of(self.originals)
 
     def producer_state_manager_config(self) -> ProducerStateManagerConfig:
         """How long producers are remembered, and whether transactions are verified. Kafka: `LogManager.apply`."""
@@ -138,16 +131,3 @@ class BrokerConfig(AbstractConfig):
             producer_id_expiration_ms=self.get_int("producer.id.expiration.ms"),
             transaction_verification_enabled=self.transaction_partition_verification_enable,
         )
-
-    def _check(self) -> None:
-        """Kafka: `KafkaConfig.validateValues`, the parts that concern the settings that are known here."""
-        if self.replica_fetch_wait_max_ms > self.get_int("replica.socket.timeout.ms"):
-            raise IllegalArgumentException(
-                "requirement failed: replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms to "
-                "prevent unnecessary socket timeouts"
-            )
-        if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
-            raise IllegalArgumentException(
-                "requirement failed: replica.fetch.wait.max.ms should always be less than or equal to "
-                "replica.lag.time.max.ms to prevent frequent changes in ISR"
-            )

@@ -1,7 +1,6 @@
 """Brings what the metadata log says to the parts of a broker, in the right order."""
 
 import logging
-from collections.abc import Mapping
 
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.log.log import Log
@@ -11,6 +10,7 @@ from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
@@ -32,11 +32,14 @@ class BrokerMetadataPublisher:
     def __init__(
         self,
         config: BrokerConfig,
+        dynamic_config: DynamicBrokerConfig,
         metadata_cache: MetadataCache,
         log_manager: LogManager,
         replica_manager: ReplicaManager,
     ):
+        """`dynamic_config` is told of the settings of this broker, and of all brokers."""
         self._config = config
+        self._dynamic_config = dynamic_config
         self._metadata_cache = metadata_cache
         self._log_manager = log_manager
         self._replica_manager = replica_manager
@@ -102,19 +105,11 @@ class BrokerMetadataPublisher:
                 if resource.type is ConfigResourceType.TOPIC:
                     logger.info("Updating topic %s with new configuration : %s", resource.name, settings)
                     self._log_manager.update_topic_config(resource.name, settings)
-                elif resource in (own, every_broker):
+                elif resource == own:
                     logger.info("Updating broker %s with new configuration : %s", resource.name, settings)
-                    self._update_broker_config(
-                        new_image.configs.config_map_for_resource(every_broker),
-                        new_image.configs.config_map_for_resource(own),
-                    )
+                    self._dynamic_config.update_broker_config(settings)
+                elif resource == every_broker:
+                    logger.info("Updating all brokers with new configuration : %s", settings)
+                    self._dynamic_config.update_default_config(settings)
             except Exception:
                 logger.exception("Error updating %s with new configuration: %s", resource, settings)
-
-    def _update_broker_config(self, of_every_broker: Mapping[str, str], own: Mapping[str, str]) -> None:
-        """The settings of this broker alone count most, then those of every broker, then those that it started with.
-
-        Kafka: `DynamicBrokerConfig.updateBrokerConfig`, `DynamicBrokerConfig.updateDefaultConfig`, `DynamicLogConfig`.
-        """
-        config = BrokerConfig({**self._config.originals, **of_every_broker, **own})
-        self._log_manager.update_default_config(config.log_config())

@@ -11,13 +11,9 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import OperationNotAttemptedException
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.topic_id_partition import TopicIdPartition
-from minikafka.metadata.alter_partition import (
-    AlterPartitionData,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    AlterPartitionResult,
-)
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import LeaderAndIsr
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 
 logger = logging.getLogger(__name__)
 
@@ -109,20 +105,25 @@ class DefaultAlterPartitionManager:
 
     def _build_request(self, items: list[AlterPartitionItem]) -> AlterPartitionRequest:
         """Kafka: `DefaultAlterPartitionManager.buildRequest`."""
-        return AlterPartitionRequest(
-            self._broker_id,
-            self._broker_epoch_supplier(),
-            tuple(
-                AlterPartitionData(
-                    item.topic_id_partition.topic_id,
-                    item.topic_id_partition.partition,
-                    item.leader_and_isr.leader_epoch,
-                    item.leader_and_isr.partition_epoch,
-                    item.leader_and_isr.isr_with_broker_epoch,
-                    item.leader_and_isr.leader_recovery_state,
+        make_topic = AlterPartitionRequest.TopicData
+        make_member = make_topic.PartitionData.BrokerState
+        topics: dict[str, AlterPartitionRequest.TopicData] = {}
+        for item in items:
+            (topic_id, (_, partition)), proposed = item.topic_id_partition, item.leader_and_isr
+            topics.setdefault(topic_id, make_topic(topic_id=topic_id)).partitions.append(
+                make_topic.PartitionData(
+                    partition_index=partition,
+                    leader_epoch=proposed.leader_epoch,
+                    partition_epoch=proposed.partition_epoch,
+                    new_isr_with_epochs=[
+                        make_member(broker_id=member.broker_id, broker_epoch=member.broker_epoch)
+                        for member in proposed.isr_with_broker_epoch
+                    ],
+                    leader_recovery_state=proposed.leader_recovery_state,
                 )
-                for item in items
-            ),
+            )
+        return AlterPartitionRequest(
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch_supplier(), topics=list(topics.values())
         )
 
     def _on_complete(
@@ -134,7 +135,7 @@ class DefaultAlterPartitionManager:
         finally:
             with self._lock:
                 self._request_in_flight = False
-        if response.error is Errors.NONE:
+        if response.error_code == Errors.NONE:
             self.maybe_propagate_isr_changes()
         else:
             self._scheduler.schedule_once("send-alter-partition", self.maybe_propagate_isr_changes, RETRY_BACKOFF_MS)
@@ -143,12 +144,17 @@ class DefaultAlterPartitionManager:
         self, response: AlterPartitionResponse, sent_broker_epoch: int, items: list[AlterPartitionItem]
     ) -> None:
         """Kafka: `DefaultAlterPartitionManager.handleAlterPartitionResponse`."""
-        if response.error is Errors.STALE_BROKER_EPOCH:
+        if response.error_code == Errors.STALE_BROKER_EPOCH:
             logger.warning("Broker had a stale broker epoch (%s), retrying.", sent_broker_epoch)
-        elif response.error is not Errors.NONE:
-            logger.warning("Controller returned %s for a whole AlterPartition request", response.error.name)
+        elif response.error_code != Errors.NONE:
+            error = Errors(response.error_code)
+            logger.warning("Controller returned %s for a whole AlterPartition request", error.name)
         else:
-            results = {(result.topic_id, result.partition_index): result for result in response.partitions}
+            results = {
+                (topic.topic_id, result.partition_index): result
+                for topic in response.topics
+                for result in topic.partitions
+            }
             for item in items:
                 key = item.topic_id_partition.topic_id, item.topic_id_partition.partition
                 if key in results:
@@ -156,19 +162,20 @@ class DefaultAlterPartitionManager:
                 else:
                     logger.warning("Partition %s was sent but not included in the response", item.topic_id_partition)
 
-    def _answer(self, item: AlterPartitionItem, result: AlterPartitionResult) -> None:
+    def _answer(self, item: AlterPartitionItem, result: AlterPartitionResponse.TopicData.PartitionData) -> None:
         with self._lock:
             # Before the future is completed: whoever waits for it may propose the next ISR at once.
             self.unsent_isr_updates.pop(item.topic_id_partition, None)
-        if result.error is not Errors.NONE:
-            item.future.set_exception(result.error.exception())
+        failure = Errors(result.error_code).exception()
+        if failure is not None:
+            item.future.set_exception(failure)
         else:
             item.future.set_result(
                 LeaderAndIsr.of(
                     result.leader_id,
                     result.leader_epoch,
                     result.isr,
-                    result.leader_recovery_state,
+                    LeaderRecoveryState(result.leader_recovery_state),
                     result.partition_epoch,
                 )
             )

@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from minikafka.common.errors import IllegalStateException
+from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes
 from minikafka.server.delayed_fetch import DelayedFetch
@@ -19,7 +20,7 @@ class Answer(Protocol):
     def done(self) -> bool: ...
 
     @property
-    def result(self) -> Any: ...
+    def result(self) -> object: ...
 
 
 class FetchPurgatory(Protocol):
@@ -55,7 +56,7 @@ class InProcessSend:
         self._find_peer = find_peer
         self._correlation_ids = itertools.count()
 
-    def send_request(self, api_key: ApiKeys, version: int, body: Any) -> Any:
+    def send_request(self, api_key: ApiKeys, version: int, body: Message) -> Message:
         """The body of the response to a request. Raises ConnectionError when the broker is down, and
         IllegalStateException for a request that it leaves without an answer.
 

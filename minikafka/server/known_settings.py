@@ -1,17 +1,13 @@
 """Which settings of a broker there are, and which of them have an effect here."""
 
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 
 from minikafka.common.errors import ConfigException
 from minikafka.log.cleaner.cleaner_config import CONFIG as CLEANER_CONFIG
 from minikafka.log.manager.broker_settings import LOG_SETTINGS
+from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.network.server.socket_server_config import CONFIG as SOCKET_SERVER_CONFIG
 from minikafka.server.broker_config import CONFIG as BROKER_CONFIG
-
-FILE = Path(__file__).with_name("kafka_settings.txt")
-"""The settings that Kafka 4.3.0 knows, a name on each line; made by tests/tools/make_kafka_settings.py."""
 
 SERVED = frozenset({*BROKER_CONFIG.names, *SOCKET_SERVER_CONFIG.names, *CLEANER_CONFIG.names, *LOG_SETTINGS})
 """Those that have an effect here."""
@@ -19,20 +15,14 @@ SERVED = frozenset({*BROKER_CONFIG.names, *SOCKET_SERVER_CONFIG.names, *CLEANER_
 _PREFIX = "listener.name."
 
 
-@cache
-def kafkas_settings() -> frozenset[str]:
-    """All that Kafka knows."""
-    return frozenset(FILE.read_text(encoding="utf-8").split())
-
-
 def settings_without_effect(names: Iterable[str]) -> list[str]:
     """Those of `names` that Kafka knows and that are not served here, sorted.
 
     Raises ConfigException for one that Kafka does not know: Kafka ignores it, with a warning in its log.
     """
-    found = []
+    found, known = [], kafka_config_def().config_keys
     for name in sorted(names):
-        if name not in kafkas_settings() and not name.startswith(_PREFIX):
+        if name not in known and not name.startswith(_PREFIX):
             raise ConfigException(f"Unknown configuration {name}: Kafka 4.3.0 has no setting of that name")
         if name not in SERVED and not (name.startswith(_PREFIX) and name.endswith(".max.connections")):
             found.append(name)

@@ -1,16 +1,18 @@
 """What a follower needs of its leader."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import FetchRequestPartitionData
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.apis import FetchRequest, OffsetForLeaderEpochRequest
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import BrokerEndPoint
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
 from minikafka.server.partition_fetch_state import PartitionFetchState
+
+OffsetForLeaderPartition = OffsetForLeaderEpochRequest.OffsetForLeaderTopic.OffsetForLeaderPartition
 
 
 class ReplicaFetch(NamedTuple):
@@ -20,7 +22,7 @@ class ReplicaFetch(NamedTuple):
     """
 
     partition_data: dict[TopicPartition, FetchRequestPartitionData]
-    fetch_request: Any
+    fetch_request: FetchRequest
 
 
 class LeaderEndPoint(Protocol):

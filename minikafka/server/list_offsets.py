@@ -1,9 +1,7 @@
-"""What a ListOffsets request asks and is answered, in the form that all its versions share, and how that is found."""
+"""How a broker finds the offsets that a ListOffsets request asks for."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from minikafka.cluster.fetch_params import CONSUMER_REPLICA_ID
 from minikafka.cluster.partition import Partition
@@ -20,13 +18,15 @@ from minikafka.log.log import (
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
 )
-from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET
+from minikafka.messages.apis import ListOffsetsRequest, ListOffsetsResponse
 
 logger = logging.getLogger(__name__)
 
-DEBUGGING_REPLICA_ID = -2
+ListOffsetsPartition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+ListOffsetsTopicResponse = ListOffsetsResponse.ListOffsetsTopicResponse
+ListOffsetsPartitionResponse = ListOffsetsTopicResponse.ListOffsetsPartitionResponse
 
-UNKNOWN_TIMESTAMP = -1
+DEBUGGING_REPLICA_ID = -2
 UNKNOWN_EPOCH = -1
 
 _MIN_VERSION = {
@@ -37,46 +37,6 @@ _MIN_VERSION = {
     LATEST_TIERED_TIMESTAMP: 9,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
-
-
-class ListOffsetsPartition(NamedTuple):
-    """A question for an offset: of the first record at or after `timestamp` (ms), or one of the special timestamps.
-
-    `current_leader_epoch`: what the client takes for the leader's epoch, −1 if it does not say.
-    Kafka: `ListOffsetsRequestData.ListOffsetsPartition`.
-    """
-
-    partition_index: int
-    timestamp: int
-    current_leader_epoch: int = UNKNOWN_EPOCH
-
-
-class ListOffsetsTopic(NamedTuple):
-    """The questions for one topic. Kafka: `ListOffsetsRequestData.ListOffsetsTopic`."""
-
-    name: str
-    partitions: Sequence[ListOffsetsPartition]
-
-
-@dataclass(slots=True)
-class ListOffsetsPartitionResponse:
-    """The offset that was found, with its timestamp (ms) and leader epoch; all −1 if there is none.
-
-    Kafka: `ListOffsetsResponseData.ListOffsetsPartitionResponse`.
-    """
-
-    partition_index: int
-    error: Errors = Errors.NONE
-    timestamp: int = UNKNOWN_TIMESTAMP
-    offset: int = UNKNOWN_OFFSET
-    leader_epoch: int = UNKNOWN_EPOCH
-
-
-class ListOffsetsTopicResponse(NamedTuple):
-    """The answers for one topic. Kafka: `ListOffsetsResponseData.ListOffsetsTopicResponse`."""
-
-    name: str
-    partitions: list[ListOffsetsPartitionResponse]
 
 
 def is_list_offsets_timestamp_unsupported(timestamp: int, version: int) -> bool:
@@ -101,7 +61,7 @@ def find_offset(
         None if question.current_leader_epoch == UNKNOWN_EPOCH else question.current_leader_epoch,
         fetch_only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
     )
-    response = ListOffsetsPartitionResponse(question.partition_index)
+    response = ListOffsetsPartitionResponse(partition_index=question.partition_index)
     found, bound = holder.timestamp_and_offset, holder.last_fetchable_offset
     if found is None or (bound is not None and found.offset >= bound):
         if holder.maybe_offsets_error is not None:
@@ -131,6 +91,8 @@ def responses_by_topic(
     for topic_partition in in_order_of_a_map_grown(list(responses)):
         partitions.setdefault(topic_partition.topic, []).append(topic_partition)
     return [
-        ListOffsetsTopicResponse(topic, [responses[key] for key in in_order_of_a_map_grown(partitions[topic])])
+        ListOffsetsTopicResponse(
+            name=topic, partitions=[responses[key] for key in in_order_of_a_map_grown(partitions[topic])]
+        )
         for topic in in_order_of_groups(list(partitions))
     ]

@@ -3,31 +3,40 @@
 import itertools
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import FetchRequestPartitionData
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import FetchSessionTopicIdException, KafkaStorageException
+from minikafka.common.errors import FetchSessionTopicIdException, IllegalStateException, KafkaStorageException
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from minikafka.messages.apis import (
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import request_class
 from minikafka.record.format.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import BrokerEndPoint
-from minikafka.server.leader_end_point import ReplicaFetch
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
+from minikafka.server.leader_end_point import OffsetForLeaderPartition, ReplicaFetch
 from minikafka.server.partition_fetch_state import PartitionFetchState
 from minikafka.server.replica_fetcher import FollowedReplicas
 
 logger = logging.getLogger(__name__)
+
+_Response = TypeVar("_Response", bound=Message)
 
 # What a follower of Kafka 4.3 sends. Kafka: `MetadataVersion.fetchRequestVersion`, `.listOffsetRequestVersion`,
 # `OffsetsForLeaderEpochRequest.Builder.forFollower`.
@@ -103,21 +112,20 @@ class RemoteLeaderEndPoint:
             )
         return (ReplicaFetch(asked, self._fetch_request(asked)) if asked else None), partitions_with_error
 
-    def _fetch_request(self, asked: Mapping[TopicPartition, FetchRequestPartitionData]) -> Any:
+    def _fetch_request(self, asked: Mapping[TopicPartition, FetchRequestPartitionData]) -> FetchRequest:
         """The body of a fetch request. Neighbours of one topic share an entry. Kafka: `FetchRequest.Builder.build`."""
-        fetch = request_class(ApiKeys.FETCH)
         config = self._broker_config
-        body = fetch(
+        body = FetchRequest(
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
             session_epoch=_FULL_FETCH_EPOCH,
             topics=[
-                fetch.FetchTopic(
+                FetchRequest.FetchTopic(
                     topic=topic,
                     topic_id=asked[neighbours[0]].topic_id,
                     partitions=[
-                        fetch.FetchTopic.FetchPartition(
+                        FetchRequest.FetchTopic.FetchPartition(
                             partition=topic_partition.partition,
                             current_leader_epoch=_or_no_epoch(asked[topic_partition].current_leader_epoch),
                             fetch_offset=asked[topic_partition].fetch_offset,
@@ -135,7 +143,7 @@ class RemoteLeaderEndPoint:
         if _fetch_version(asked) < 15:
             body.replica_id = config.broker_id
         else:
-            body.replica_state = fetch.ReplicaState(
+            body.replica_state = FetchRequest.ReplicaState(
                 replica_id=config.broker_id, replica_epoch=self._broker_epoch_supplier()
             )
         return body
@@ -148,7 +156,7 @@ class RemoteLeaderEndPoint:
         """
         asked = replica_fetch.partition_data
         version = _fetch_version(asked)
-        response = self._blocking_sender.send_request(ApiKeys.FETCH, version, replica_fetch.fetch_request)
+        response = self._ask(ApiKeys.FETCH, version, replica_fetch.fetch_request, FetchResponse)
         error = Errors(response.error_code)
         if error is Errors.FETCH_SESSION_TOPIC_ID_ERROR:
             raise FetchSessionTopicIdException(error.message)
@@ -186,9 +194,8 @@ class RemoteLeaderEndPoint:
         self, topic_partition: TopicPartition, current_leader_epoch: int, timestamp: int
     ) -> OffsetAndEpoch:
         """Kafka: `RemoteLeaderEndPoint.fetchOffset`."""
-        list_offsets = request_class(ApiKeys.LIST_OFFSETS)
-        topic = list_offsets.ListOffsetsTopic
-        body = list_offsets(
+        topic = ListOffsetsRequest.ListOffsetsTopic
+        body = ListOffsetsRequest(
             replica_id=self._broker_config.broker_id,
             topics=[
                 topic(
@@ -203,7 +210,7 @@ class RemoteLeaderEndPoint:
                 )
             ],
         )
-        response = self._blocking_sender.send_request(ApiKeys.LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
+        response = self._ask(ApiKeys.LIST_OFFSETS, LIST_OFFSETS_VERSION, body, ListOffsetsResponse)
         (partition,) = response.topics[0].partitions
         error = Errors(partition.error_code)
         if (failure := error.exception()) is not None:
@@ -218,21 +225,14 @@ class RemoteLeaderEndPoint:
         """
         if not partitions:
             return {}
-        request = request_class(ApiKeys.OFFSET_FOR_LEADER_EPOCH)
-        topics: dict[str, Any] = {}
+        make_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+        topics: dict[str, OffsetForLeaderEpochRequest.OffsetForLeaderTopic] = {}
         for topic_partition, asked in partitions.items():
-            topic = topics.setdefault(topic_partition.topic, request.OffsetForLeaderTopic(topic=topic_partition.topic))
-            topic.partitions.append(
-                request.OffsetForLeaderTopic.OffsetForLeaderPartition(
-                    partition=asked.partition,
-                    current_leader_epoch=asked.current_leader_epoch,
-                    leader_epoch=asked.leader_epoch,
-                )
-            )
-        body = request(replica_id=self._broker_config.broker_id, topics=list(topics.values()))
+            topics.setdefault(topic_partition.topic, make_topic(topic=topic_partition.topic)).partitions.append(asked)
+        body = OffsetForLeaderEpochRequest(replica_id=self._broker_config.broker_id, topics=list(topics.values()))
         try:
-            response = self._blocking_sender.send_request(
-                ApiKeys.OFFSET_FOR_LEADER_EPOCH, OFFSET_FOR_LEADER_EPOCH_VERSION, body
+            response = self._ask(
+                ApiKeys.OFFSET_FOR_LEADER_EPOCH, OFFSET_FOR_LEADER_EPOCH_VERSION, body, OffsetForLeaderEpochResponse
             )
         except Exception as failure:
             logger.warning("Error when sending leader epoch request for %s", list(partitions), exc_info=True)
@@ -245,6 +245,13 @@ class RemoteLeaderEndPoint:
             for end in topic.partitions
         }
 
+    def _ask(self, api_key: ApiKeys, version: int, body: Message, kind: type[_Response]) -> _Response:
+        """The response to a request, which is one of this kind."""
+        response = self._blocking_sender.send_request(api_key, version, body)
+        if not isinstance(response, kind):
+            raise IllegalStateException(f"{api_key.name} was answered with {type(response).__name__}")
+        return response
+
 
 def _fetch_version(asked: Mapping[TopicPartition, FetchRequestPartitionData]) -> int:
     """Topics are asked for by their ids if all ids are known."""
@@ -252,7 +259,7 @@ def _fetch_version(asked: Mapping[TopicPartition, FetchRequestPartitionData]) ->
     return FETCH_VERSION if known else FETCH_VERSION_WITHOUT_TOPIC_IDS
 
 
-def _partition_data(partition: Any) -> FetchPartitionData:
+def _partition_data(partition: FetchResponse.FetchableTopicResponse.PartitionData) -> FetchPartitionData:
     """One partition's answer out of a fetch response."""
     diverging = partition.diverging_epoch
     return FetchPartitionData(

@@ -28,8 +28,7 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.failed_partitions import FailedPartitions
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import InitialFetchState
-from minikafka.server.leader_end_point import LeaderEndPoint, ReplicaFetch
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
+from minikafka.server.leader_end_point import LeaderEndPoint, OffsetForLeaderPartition, ReplicaFetch
 from minikafka.server.offset_truncation_state import OffsetTruncationState, get_offset_truncation_state
 from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
 from minikafka.server.partition_states import PartitionStates
@@ -377,7 +376,9 @@ class ReplicaFetcher:
                     partitions_without_epochs.add(topic_partition)
                 else:
                     partitions_with_epochs[topic_partition] = OffsetForLeaderPartition(
-                        topic_partition.partition, state.current_leader_epoch, latest_epoch
+                        partition=topic_partition.partition,
+                        current_leader_epoch=state.current_leader_epoch,
+                        leader_epoch=latest_epoch,
                     )
         return partitions_with_epochs, partitions_without_epochs
 

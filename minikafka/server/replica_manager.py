@@ -46,6 +46,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HighWatermarkCheckp
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.verification_guard import VerificationGuard
+from minikafka.messages.apis import ListOffsetsRequest, OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.topics_delta import TopicsDelta
@@ -69,7 +70,6 @@ from minikafka.server.leaders_and_followers import FetcherManager, LeadersAndFol
 from minikafka.server.list_offsets import (
     UNKNOWN_EPOCH,
     ListOffsetsPartitionResponse,
-    ListOffsetsTopic,
     ListOffsetsTopicResponse,
     find_offset,
     is_list_offsets_timestamp_unsupported,
@@ -78,7 +78,6 @@ from minikafka.server.list_offsets import (
 )
 from minikafka.server.log_append_result import LogAppendResult
 from minikafka.server.log_read_result import LogReadResult
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderTopic, OffsetForLeaderTopicResult
 from minikafka.server.preferred_read_replica import PreferredReadReplica
 from minikafka.server.produce_partition_status import PartitionResponse, ProducePartitionStatus
 from minikafka.server.timer import SystemTimer
@@ -726,7 +725,7 @@ class ReplicaManager(AllPartitions):
 
     def fetch_offset(
         self,
-        topics: Sequence[ListOffsetsTopic],
+        topics: Sequence[ListOffsetsRequest.ListOffsetsTopic],
         duplicate_partitions: frozenset[TopicPartition] | set[TopicPartition],
         isolation_level: IsolationLevel,
         replica_id: int,
@@ -761,32 +760,42 @@ class ReplicaManager(AllPartitions):
                         continue
                     except Exception as failure:
                         error = list_offsets_error(failure, version)
-                responses[topic_partition] = ListOffsetsPartitionResponse(question.partition_index, error)
+                responses[topic_partition] = ListOffsetsPartitionResponse(
+                    partition_index=question.partition_index, error_code=error
+                )
         response_callback(responses_by_topic(responses))
 
     def last_offset_for_leader_epoch(
-        self, requested_epoch_info: Sequence[OffsetForLeaderTopic]
-    ) -> list[OffsetForLeaderTopicResult]:
+        self, requested_epoch_info: Sequence[OffsetForLeaderEpochRequest.OffsetForLeaderTopic]
+    ) -> list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult]:
         """Where leader epochs end in the logs that this broker leads; errors stand in the answers.
 
         Kafka: `ReplicaManager.lastOffsetForLeaderEpoch`.
         """
+        make_topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
         results = []
         for topic in requested_epoch_info:
-            answers = []
+            result = make_topic(topic=topic.topic)
             for question in topic.partitions:
                 partition = self.get_partition_or_error(TopicPartition(topic.topic, question.partition))
                 if isinstance(partition, Errors):
-                    answers.append((question.partition, EpochEndOffset(error=partition)))
-                    continue
-                unknown = question.current_leader_epoch == UNKNOWN_EPOCH
-                end_offset = partition.last_offset_for_leader_epoch(
-                    None if unknown else question.current_leader_epoch,
-                    question.leader_epoch,
-                    fetch_only_from_leader=True,
+                    end = EpochEndOffset(error=partition)
+                else:
+                    unknown = question.current_leader_epoch == UNKNOWN_EPOCH
+                    end = partition.last_offset_for_leader_epoch(
+                        None if unknown else question.current_leader_epoch,
+                        question.leader_epoch,
+                        fetch_only_from_leader=True,
+                    )
+                result.partitions.append(
+                    make_topic.EpochEndOffset(
+                        partition=question.partition,
+                        error_code=end.error,
+                        leader_epoch=end.leader_epoch,
+                        end_offset=end.end_offset,
+                    )
                 )
-                answers.append((question.partition, end_offset))
-            results.append(OffsetForLeaderTopicResult(topic.topic, answers))
+            results.append(result)
         return results
 
     def active_producer_state(self, topic_partition: TopicPartition) -> ActiveProducers:

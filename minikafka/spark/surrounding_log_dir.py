@@ -1,4 +1,6 @@
-"""Whether a directory is, or lies in, a broker's log directory: no broker starts where something else lies in one."""
+"""Whether a directory is, lies in, or holds a broker's log directory: no broker starts where something else lies in
+one, and so a log directory is made beside others, and not around them.
+"""
 
 import os
 import re
@@ -7,6 +9,7 @@ from pathlib import Path
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 
@@ -29,6 +32,19 @@ def require_outside_log_dirs(path: str | os.PathLike[str]) -> None:
             raise IllegalArgumentException(
                 f"{path} is, or lies in, the log directory {directory}, in which nothing else may lie: name another "
                 "directory"
+            )
+
+
+def require_no_log_dirs_in(path: str | os.PathLike[str]) -> None:
+    """Raises IllegalArgumentException where one of the directories in `path` is a log directory. It need not exist.
+
+    What a write has staged, or put aside, looks like one.
+    """
+    for name in sorted(_names_in(Path(path))):
+        if not name.endswith(DELETE_DIR_SUFFIX) and _is_log_dir(Path(path, name)):
+            raise IllegalArgumentException(
+                f"{path} holds the log directory {Path(path, name)}, around which nothing else may be made: name"
+                " another directory"
             )
 
 

@@ -31,7 +31,7 @@ def ended_by_signals() -> Iterator[None]:
     The exit code is 128 and the signal's number, as in a shell. Only the main thread may enter.
     """
 
-    def end(number: int, _frame) -> None:
+    def end(number: int, _frame: object) -> None:
         if _ending.wait:
             _ending.came = _ending.came or number
             return

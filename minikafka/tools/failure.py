@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from minikafka.common.errors import KafkaException
 
@@ -25,9 +26,11 @@ def describe(error: BaseException) -> str:
         if isinstance(error, FileNotFoundError):
             return one_line(f"NoSuchFileException{_files_of(error)}")
         return one_line(f"IOException: {error.strerror}{_files_of(error)}")
-    cause = error.__cause__ if isinstance(error, KafkaException) else None
-    of_the_machine = f": {cause.strerror}{_files_of(cause)}" if isinstance(cause, OSError) and cause.errno else ""
-    return one_line(f"{type(error).__name__}: {error}{of_the_machine}")
+    cause = error.__cause__
+    while cause is not None and not (isinstance(cause, OSError) and cause.errno):
+        cause = cause.__cause__
+    is_new = cause is not None and str(cause.strerror) not in str(error)
+    return one_line(f"{type(error).__name__}: {error}" + (f": {cause.strerror}{_files_of(cause)}" if is_new else ""))
 
 
 @contextmanager
@@ -41,7 +44,7 @@ def naming(file: Path | str) -> Iterator[None]:
     try:
         yield
     except (OSError, MemoryError, KafkaException) as error:
-        failed = error.__cause__ if isinstance(error, KafkaException) else error
+        failed: Any = error.__cause__ if isinstance(error, KafkaException) else error
         of_the_machine = isinstance(failed, MemoryError) or getattr(failed, "errno", None) is not None
         if of_the_machine and getattr(failed, "filename", None) is None:
             failed.filename = str(file)

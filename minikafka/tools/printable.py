@@ -7,7 +7,7 @@ not: JSON writes such characters as escapes, and the names in it can be used.
 
 import io
 import logging
-from typing import TextIO
+from typing import TextIO, cast
 from unicodedata import category
 
 import click
@@ -45,7 +45,7 @@ def on_terminal_printable(stream: TextIO) -> TextIO:
 
     For lines in a format that programs know: a file or a pipe gets them as they are.
     """
-    return _PrintableStream(stream) if stream.isatty() else stream
+    return cast(TextIO, _PrintableStream(stream)) if stream.isatty() else stream
 
 
 class _PrintableStream(io.TextIOBase):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,11 +38,11 @@ class ToolCommand(click.Command):
     head`), it ends without a word. The constructor takes the options of `click.Command`, and `failure_exit_code`.
     """
 
-    def __init__(self, *args, failure_exit_code: int = 1, **kwargs):
+    def __init__(self, *args: Any, failure_exit_code: int = 1, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.failure_exit_code = failure_exit_code
 
-    def invoke(self, ctx: click.Context):
+    def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raises SystemExit where it fails."""
         with failures_in_one_line(self.failure_exit_code):
             return super().invoke(ctx)
@@ -74,7 +75,7 @@ def complaints_printable() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = printable(error.message, keep="\n")
+        error.message = printable(error.message, keep="\n")  # type: ignore[misc]
         raise
 
 

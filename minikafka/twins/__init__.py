@@ -9,6 +9,7 @@ The names stand in one place, the `Kafka:` lines of the docstrings. In reading o
 - `resolve`: the member that a name means;
 - `source_map`: ours beside Kafka's, as data and as a page;
 - `coverage`: each class and public method of Kafka's storage module: mirrored by what, or left out, and why;
-- `drift`: what another version has changed in what is mirrored;
-- `command`: `minikafka source-map`, `minikafka coverage`, `minikafka drift`.
+- `drift`: what another version has changed in what is mirrored.
+
+The commands `minikafka source-map`, `minikafka coverage` and `minikafka drift` are in the room `cli`.
 """

@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 _TYPES = {  # the node that declares a type, in both grammars → what it is
     "class_declaration": "class",
@@ -108,7 +109,7 @@ def _in_word(letter: str) -> bool:
 
 
 @functools.cache
-def _parser(scala: bool):
+def _parser(scala: bool) -> Any:
     try:
         import tree_sitter_java
         import tree_sitter_scala
@@ -120,11 +121,11 @@ def _parser(scala: bool):
     return Parser(Language((tree_sitter_scala if scala else tree_sitter_java).language()))
 
 
-def _package(node) -> str:
+def _package(node: Any) -> str:
     return re.sub(r"^package\s+|[\s;]", "", _text(node))
 
 
-def _types_in(node, outer: str, package: str, file: str) -> Iterator[KafkaClass]:
+def _types_in(node: Any, outer: str, package: str, file: str) -> Iterator[KafkaClass]:
     for child in node.children:
         if child.type in _TYPES:
             yield from _type(child, outer, package, file)
@@ -132,7 +133,7 @@ def _types_in(node, outer: str, package: str, file: str) -> Iterator[KafkaClass]
             yield from _types_in(child, outer, package, file)
 
 
-def _type(node, outer: str, package: str, file: str) -> Iterator[KafkaClass]:
+def _type(node: Any, outer: str, package: str, file: str) -> Iterator[KafkaClass]:
     simple = _text(node.child_by_field_name("name"))
     name = f"{outer}.{simple}" if outer else simple
     kind = _TYPES[node.type]
@@ -143,7 +144,7 @@ def _type(node, outer: str, package: str, file: str) -> Iterator[KafkaClass]:
     yield from _types_in(node, name, package, file)
 
 
-def _parents(node) -> tuple[str, ...]:
+def _parents(node: Any) -> tuple[str, ...]:
     clauses = ("superclass", "super_interfaces", "extends_interfaces", "extends_clause")
     text = " ".join(_text(child) for child in node.children if child.type in clauses)
     text = re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", _without_type_arguments(text))
@@ -151,7 +152,7 @@ def _parents(node) -> tuple[str, ...]:
     return tuple(each.rpartition(".")[2] for each in names)
 
 
-def _members(node, owner: str, kind: str) -> Iterator[KafkaMember]:
+def _members(node: Any, owner: str, kind: str) -> Iterator[KafkaMember]:
     scala = node.type.endswith("_definition")
     parameters = [child for child in node.children if child.type in ("class_parameters", "formal_parameters")]
     if parameters:
@@ -170,7 +171,7 @@ def _members(node, owner: str, kind: str) -> Iterator[KafkaMember]:
         yield from _members_of_body(body, owner, kind, scala)
 
 
-def _members_of_body(body, owner: str, kind: str, scala: bool) -> Iterator[KafkaMember]:
+def _members_of_body(body: Any, owner: str, kind: str, scala: bool) -> Iterator[KafkaMember]:
     extension = ".scala" if scala else ".java"
     for child in body.children:
         public, line = _is_public(child, kind, extension), _line(child)
@@ -191,7 +192,7 @@ def _members_of_body(body, owner: str, kind: str, scala: bool) -> Iterator[Kafka
                 yield KafkaMember(name, "field", (), line, public, normalised(_text(child)))
 
 
-def _functions_inside(node) -> Iterator[KafkaMember]:
+def _functions_inside(node: Any) -> Iterator[KafkaMember]:
     """Scala's functions within functions, however deep."""
     for child in node.children:
         if child.type == "function_definition":
@@ -200,7 +201,7 @@ def _functions_inside(node) -> Iterator[KafkaMember]:
         yield from _functions_inside(child)
 
 
-def _field_names(node) -> list[str]:
+def _field_names(node: Any) -> list[str]:
     pattern = node.child_by_field_name("pattern")
     if pattern is not None:
         return re.findall(r"\w+", _text(pattern))
@@ -209,12 +210,12 @@ def _field_names(node) -> list[str]:
     return [_name(child) for child in node.children if child.type == "variable_declarator"]
 
 
-def _types_of(node) -> tuple[str, ...]:
+def _types_of(node: Any) -> tuple[str, ...]:
     groups = (child for child in node.children if child.type in ("formal_parameters", "parameters"))
     return tuple(kind_of for group in groups for kind_of, _, _ in _parameters(group))
 
 
-def _parameters(group) -> Iterator[tuple[str, str, object]]:
+def _parameters(group: Any) -> Iterator[tuple[str, str, Any]]:
     """(type, name, node) of each parameter in a pair of parentheses."""
     for child in group.children:
         if child.type not in ("formal_parameter", "spread_parameter", "parameter", "class_parameter"):
@@ -238,7 +239,7 @@ def _without_type_arguments(text: str) -> str:
     return text
 
 
-def _is_public(node, kind_around: str, file: str) -> bool:
+def _is_public(node: Any, kind_around: str, file: str) -> bool:
     modifiers = " ".join(_text(child) for child in node.children if child.type == "modifiers")
     if file.endswith(".scala"):
         return not re.search(r"\b(?:private|protected)\b", modifiers)
@@ -247,16 +248,17 @@ def _is_public(node, kind_around: str, file: str) -> bool:
     return kind_around in ("interface", "annotation") and not re.search(r"\bprivate\b", modifiers)
 
 
-def _name(node) -> str:
+def _name(node: Any) -> str:
     found = node.child_by_field_name("name")
     return _text(found if found is not None else node)
 
 
-def _line(node) -> int:
+def _line(node: Any) -> int:
     """Where the declaration stands; not its annotations, if they have lines of their own."""
     name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
-    return (name if name is not None else node).start_point[0] + 1
+    line: int = (name if name is not None else node).start_point[0] + 1
+    return line
 
 
-def _text(node) -> str:
-    return node.text.decode() if node is not None else ""
+def _text(node: Any) -> str:
+    return str(node.text.decode()) if node is not None else ""

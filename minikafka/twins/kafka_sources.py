@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.jvm.source_jars import SourcesUnavailableError, source_jars
@@ -146,8 +147,8 @@ def _row(of: KafkaClass) -> dict[str, object]:
     }
 
 
-def _class(key: str, row: dict) -> KafkaClass:
-    package, name = re.fullmatch(r"([a-z_0-9.]*)\.([A-Z].*?)\$?", key).groups()
+def _class(key: str, row: dict[str, Any]) -> KafkaClass:
+    package, name = re.findall(r"^([a-z_0-9.]*)\.([A-Z].*?)\$?$", key)[0]
     simple = name.rpartition(".")[2]
     return KafkaClass(
         name,

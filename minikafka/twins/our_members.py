@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.common.python_source import parse
 from minikafka.twins.twin_name import TwinName, twin_names
 
 ROOMS = (
@@ -75,7 +76,7 @@ def our_members() -> tuple[OurMember, ...]:
 
 def members_of(source: str, module: str) -> Iterator[OurMember]:
     """The members that the text of a module declares."""
-    yield from _members(ast.parse(source).body, module, "", "")
+    yield from _members(parse(source).body, module, "", "")
 
 
 def camel_case(name: str) -> str:
@@ -112,11 +113,10 @@ def _attributes(node: ast.stmt) -> Iterator[tuple[str, int]]:
     """(name without its underscore, line) of what a statement in a class's body makes: its fields, those of its
     constructor, `other_name = method`.
     """
-    if isinstance(node, ast.FunctionDef):  # the constructor
-        assigned = (each for each in ast.walk(node) if isinstance(each, (ast.Assign, ast.AnnAssign)))
-    else:
-        assigned = iter([node] if isinstance(node, (ast.Assign, ast.AnnAssign)) else [])
-    for each in assigned:
+    statements = ast.walk(node) if isinstance(node, ast.FunctionDef) else [node]  # the constructor's
+    for each in statements:
+        if not isinstance(each, (ast.Assign, ast.AnnAssign)):
+            continue
         targets = each.targets if isinstance(each, ast.Assign) else [each.target]
         for target in targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":

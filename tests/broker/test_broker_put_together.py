@@ -8,7 +8,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request import NoBytes
@@ -106,7 +106,7 @@ def test_an_answer_that_comes_later_is_told_later(house):
     brokers = [house.make(broker_id, find_peer=house.brokers.get) for broker_id in range(2)]
     for broker in brokers:
         broker.startup()
-    house.controller.create_topics([CreatableTopic("t", assignments=[(0, [0, 1])])])
+    house.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
     for broker in brokers:
         broker.publish()
     told = []
@@ -129,7 +129,7 @@ def test_followers_use_the_connections_that_they_are_given(house):
     brokers = [house.make(0), house.make(1, connect=connect)]
     for broker in brokers:
         broker.startup()
-    house.controller.create_topics([CreatableTopic("t", assignments=[(0, [0, 1])])])
+    house.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
     for broker in brokers:
         broker.publish()
     assert connected == [(0, "localhost", 9092, 0)]

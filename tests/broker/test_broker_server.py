@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -15,18 +16,24 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.errors import KafkaException
+from minikafka.common.kafka_settings import FILE, kafka_settings
+from minikafka.log.log_config import LogConfig
+from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY
+from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.tools.make_kafka_settings import as_text, settings
 
 PATIENCE_S = 30
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serve", "--port", "0"]
 
 
 @contextmanager
-def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0):
-    """`minikafka serve` in a process of its own; gives its address and the process."""
+def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0, limit=None):
+    """`minikafka serve` in a process of its own, with a limit of the shell's; gives its address and the process."""
     data = [part for log_dir in log_dirs for part in ("--data", str(log_dir))]
-    process = subprocess.Popen([*COMMAND, *data], stdout=subprocess.PIPE, text=True)
+    command = [*COMMAND, *data] if limit is None else ["bash", "-c", f'ulimit {limit}; exec "$@"', "", *COMMAND, *data]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
         yield re.fullmatch(r"minikafka serves PLAINTEXT://(127\.0\.0\.1:\d+)\n", line)[1], process
@@ -119,6 +126,50 @@ def test_what_was_acknowledged_is_there_after_a_kill_in_the_midst(tmp_path):
         assert low == 0 and high > max(acknowledged) > 0
 
 
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_the_machine_has_no_descriptors(tmp_path):
+    with serving(tmp_path / "data") as (address, _):
+        make_topic(address)
+    acknowledged = {}
+
+    def note(error, sent):
+        if error is None:
+            acknowledged[sent.partition(), sent.offset()] = sent.value()
+
+    with (
+        serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9, limit="-n 48") as (address, _),
+        ExitStack() as open_,
+    ):
+        host, port = address.split(":")
+        producer = Producer({"bootstrap.servers": address, "linger.ms": 0, "message.timeout.ms": 2000})
+        deadline, number = time.monotonic() + 4, 0
+        while time.monotonic() < deadline:
+            number += 1
+            with suppress(BufferError):  # its queue is full
+                producer.produce("shop", b"%d " % number + os.urandom(700), partition=number % 2, on_delivery=note)
+            producer.poll(0.001)
+            if number % 20 == 0 and number < 2000:
+                with suppress(OSError):
+                    open_.enter_context(socket.create_connection((host, int(port)), timeout=1))
+    producer.flush(5)
+    del producer
+    with serving(tmp_path / "data") as (address, _):
+        found = set(consumed(address, len(acknowledged)))
+    assert acknowledged and set(acknowledged.values()) <= found
+
+
+def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
+    """Files may not grow: that is refused as a full disk refuses it."""
+    with serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9) as (address, _):
+        make_topic(address)
+        produce(address, [b"a", b"b"])
+    command = [*COMMAND, "--data", str(tmp_path / "data")]
+    refused = subprocess.run(["bash", "-c", 'ulimit -f 200; exec "$@"', "", *command], capture_output=True, text=True)
+    assert refused.returncode == 2 and "File too large" in refused.stderr
+    with serving(tmp_path / "data") as (address, _):
+        assert consumed(address, 2) == [b"a", b"b"]
+
+
 def test_requests_are_told(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--data", str(tmp_path / "data"), "--log-requests", "--config", "num.io.threads=3"],
@@ -178,6 +229,11 @@ def test_directories_that_are_not_served(tmp_path):
             ["--config", "log.retention.hours=0"],
             "IllegalArgumentException: requirement failed: log.retention.ms must be",
         ),
+        (["--config", "num.io.threads=0"], "ConfigException: Invalid value 0 for configuration num.io.threads: Value"),
+        (
+            ["--config", "ssl.client.auth=maybe"],
+            "ConfigException: Invalid value maybe for configuration ssl.client.auth",
+        ),
         (["--config", "listeners=SSL://127.0.0.1:0"], "minikafka serves PLAINTEXT"),
     ],
 )
@@ -186,9 +242,11 @@ def test_settings_that_are_refused(tmp_path, options, told):
     assert (refused.returncode, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
 
 
-@pytest.mark.slow
-def test_the_settings_are_those_that_kafka_knows(kafka):
-    from minikafka.server.known_settings import SERVED, kafkas_settings
-    from tests.tools.make_kafka_settings import names
+def test_settings_with_an_effect_are_kafkas():
+    assert kafka_config_def().config_keys.keys() >= SERVED
 
-    assert sorted(kafkas_settings()) == names(kafka) and kafkas_settings() >= SERVED
+
+@pytest.mark.slow
+def test_the_table_of_settings_is_kafkas(kafka):
+    assert FILE.read_text(encoding="utf-8") == as_text(settings(kafka))
+    assert sorted(kafka_settings("topic")) == LogConfig.config_names()

@@ -10,7 +10,7 @@ from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import ApiException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.log.batch import Batch
@@ -82,7 +82,9 @@ class KafkaBrokers:
         self.start(broker_id)
 
     def create_topic(self, name, topic_id, *replicas):
-        self.controller.create_topics([CreatableTopic(name, assignments=list(enumerate(replicas)), topic_id=topic_id)])
+        self.controller.create_topics(
+            [creatable_topic(name, assignments=enumerate(replicas))], topic_ids={name: topic_id}
+        )
         self.publish()
 
     def elect(self, topic):

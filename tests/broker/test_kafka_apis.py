@@ -13,6 +13,7 @@ from minikafka.network.request import NoBytes
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
+from tests.broker.rules import Rules
 from tests.broker.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition
 
 CreateTopics = request_class(ApiKeys.CREATE_TOPICS)
@@ -23,21 +24,6 @@ ListOffsets = request_class(ApiKeys.LIST_OFFSETS)
 DeleteRecords = request_class(ApiKeys.DELETE_RECORDS)
 OffsetForLeaderEpoch = request_class(ApiKeys.OFFSET_FOR_LEADER_EPOCH)
 TOPIC, CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
-
-
-class Rules:
-    """Whoever is not `User:admin` may do what stands in `allowed`: (operation, type of resource, name)."""
-
-    def __init__(self):
-        self.allowed = set()
-        self.asked = []
-
-    def authorize(self, request, actions):
-        self.asked += actions
-        return [request.principal == "User:admin" or tuple(action) in self.allowed for action in actions]
-
-    def authorize_by_resource_type(self, request, operation, resource_type):
-        return any(rule[:2] == (operation, resource_type) for rule in self.allowed)
 
 
 @pytest.fixture

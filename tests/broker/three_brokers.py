@@ -1,10 +1,11 @@
 """Three brokers, their controller and one clock, for tests that ask them with the bytes of requests."""
 
 from minikafka.broker.broker import Broker
+from minikafka.common.error_codes import Errors
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request import ANONYMOUS
@@ -68,8 +69,8 @@ class ThreeBrokers:
         """A topic whose partitions have these replicas, the first of which leads; [0, 1, 2] if none are given."""
         places = list(enumerate(assignments or ([0, 1, 2],)))
         configs = {name.replace("__", "."): str(value) for name, value in configs.items()}
-        (result,) = self.controller.create_topics([CreatableTopic(topic, assignments=places, configs=configs)])
-        assert not result.error.is_failure(), result.error
+        (result,) = self.controller.create_topics([creatable_topic(topic, assignments=places, configs=configs)])
+        assert result.error_code == Errors.NONE, result
         self.publish()
         return result.topic_id
 

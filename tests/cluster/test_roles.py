@@ -3,9 +3,9 @@
 import pytest
 
 from minikafka.cluster.assignment_state import OngoingReassignmentState, SimpleAssignmentState
+from minikafka.cluster.committed_partition_state import CommittedPartitionState
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.partition_listener import PartitionListener
-from minikafka.cluster.partition_state import CommittedPartitionState
 from minikafka.common.errors import InconsistentTopicIdException, NotLeaderOrFollowerException
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState

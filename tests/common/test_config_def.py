@@ -2,7 +2,7 @@
 
 import pytest
 
-from minikafka.common.config_def import Type, parse_type
+from minikafka.common.config_def import Type, convert_to_string, parse_type, split_list
 from minikafka.common.errors import ConfigException
 
 
@@ -22,3 +22,19 @@ def test_a_value_of_another_type_is_refused(value, config_type, told):
     with pytest.raises(ConfigException) as refused:
         parse_type("n", value, config_type)
     assert str(refused.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [("a,b", ["a", "b"]), ("", [""]), (",", []), ("a,,", ["a"]), (",a", ["", "a"]), (",,", []), ("a", ["a"])],
+)
+def test_texts_are_split_as_by_java(text, parts):
+    assert split_list(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, None), (True, "true"), (["a", "b"], "a,b"), ([], ""), (1e7, "1.0E7"), (0.5, "0.5"), (-1, "-1"), ("x", "x")],
+)
+def test_values_as_texts_that_are_parsed_to_them_again(value, text):
+    assert convert_to_string(value) == text

@@ -1,9 +1,13 @@
 """The errors of Kafka's protocol, against Kafka's own enumeration."""
 
+import os
+
 import pytest
 
 from minikafka.common import errors
 from minikafka.common.error_codes import Errors
+from minikafka.jvm.source_jars import SourcesUnavailableError
+from tests.tools import make_error_codes
 
 
 def java_hierarchy(java_class):
@@ -18,6 +22,16 @@ def java_hierarchy(java_class):
 def python_hierarchy(exception_class):
     names = [each.__name__ for each in exception_class.__mro__]
     return names[: names.index("KafkaException") + 1]
+
+
+def test_the_list_is_what_its_generator_makes():
+    try:
+        kafkas = make_error_codes.source()
+    except SourcesUnavailableError as unavailable:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(unavailable))
+    assert make_error_codes.FILE.read_text() == make_error_codes.module(kafkas), (
+        "python -m tests.tools.make_error_codes"
+    )
 
 
 @pytest.mark.slow

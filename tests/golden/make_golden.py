@@ -1,6 +1,6 @@
 """Makes anew the directories that a real Kafka broker wrote: `python tests/golden/make_golden.py`.
 
-- tests/golden/kafka-4.3.0: a log.dir with one topic, `mixed`, that has all that a log can hold: keys, null keys, null
+- `GOLDEN`: a log.dir with one topic, `mixed`, that has all that a log can hold: keys, null keys, null
   values, headers, every codec, an idempotent producer and one that is not, a committed and an aborted transaction.
 - notebooks/data: a log.dir with the topic `orders` of the lessons: 90 orders in six small segments.
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.golden.places import GOLDEN
 from tests.kafka_clients import KafkaClients
 
 HERE = Path(__file__).parent
@@ -27,7 +28,7 @@ CUSTOMERS = ("ada", "grace", "edsger", "barbara", "leslie")
 def main() -> None:
     """Write both directories, replacing what is there."""
     kafka = KafkaJvm.start()
-    make(kafka, "mixed", HERE / "kafka-4.3.0", {**SETTINGS, "internal.segment.bytes": "1500"}, send_mixed)
+    make(kafka, "mixed", GOLDEN, {**SETTINGS, "internal.segment.bytes": "1500"}, send_mixed)
     make(kafka, "orders", NOTEBOOKS_DATA, {**SETTINGS, "internal.segment.bytes": "1000"}, send_orders)
 
 

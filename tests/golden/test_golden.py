@@ -15,10 +15,11 @@ from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.kafka.kafka_tools import dump_log_segments
 from minikafka.witness.log.batch import Batch
+from tests.golden.places import MIXED
 
 HERE = Path(__file__).parent
 DIRECTORIES = {
-    "mixed": HERE / "kafka-4.3.0" / "mixed-0",
+    "mixed": MIXED,
     "orders": HERE.parent.parent / "notebooks" / "data" / "orders-0",
 }
 CONFIG = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}

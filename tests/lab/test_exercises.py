@@ -13,13 +13,15 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import minikafka.lessons
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
+from minikafka.lab.exercises.asked import AskedCase
 from minikafka.lab.exercises.exercise import Case, Exercise, first_difference
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief
-from minikafka.lab.exercises.witnessed import judged_by
-from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
+from minikafka.lab.exercises.wrecked import WreckedCase
+from minikafka.lab.stage.workbench import NOON
 from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.run import minikafka_log, run
 from tests.notebooks.outputs import Shown, code_cells, shown
@@ -31,6 +33,7 @@ MODULES = [
 ]
 EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
+in_parts = pytest.mark.in_parts
 spark = pytest.mark.spark
 SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
 
@@ -72,6 +75,7 @@ def test_the_stub_is_not_attempted(exercise):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_spark(exercise):
     verdict = exercise.check(exercise.solved_by())
@@ -80,6 +84,7 @@ def test_the_solution_passes_for_spark(exercise):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_minikafka(exercise, tmp_path):
     verdict = exercise.check(exercise.solved_by(), _judge(exercise, minikafka_log, tmp_path))
@@ -87,9 +92,10 @@ def test_the_solution_passes_for_minikafka(exercise, tmp_path):
 
 
 @pytest.mark.slow
+@in_parts
 @pytest.mark.parametrize("notebook", SOLUTIONS, ids=[path.stem for path in SOLUTIONS])
 def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeypatch):
-    """Their cells run here, where the judges have answered already; the lessons' own run in the browser's tests."""
+    """Their cells run here, where the judges have answered already."""
     monkeypatch.chdir(notebook.parent)
     names: dict[str, Any] = {"__name__": "__main__"}
     cells = code_cells(notebook)
@@ -100,6 +106,7 @@ def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeyp
 
 @spark
 @pytest.mark.kafka
+@in_parts
 @each_exercise
 def test_the_solution_passes_for_apache_kafka(exercise, tmp_path, kafka):
     verdict = exercise.check(exercise.solved_by(), _judge(exercise, kafka_log(kafka), tmp_path))
@@ -107,6 +114,7 @@ def test_the_solution_passes_for_apache_kafka(exercise, tmp_path, kafka):
 
 
 @spark
+@in_parts
 @each_exercise
 def test_wrong_beliefs_fail_and_are_called_by_their_names(exercise):
     assert len(exercise.beliefs) >= 3
@@ -175,11 +183,31 @@ def _judge(exercise, factory, tmp_path):
     """A judge whose logs are made by `factory`: it runs each case's workload, loads what the case has wrecked, or asks
     what the case asks.
     """
-    for kind, judged in ((WreckedCase, judged_by_loading), (AskedCase, judged_by_asking)):
-        if all(isinstance(case, kind) for case in exercise.cases):
-            return judged(factory)
+    if all(isinstance(case, WreckedCase) for case in exercise.cases):
+        return lambda case: _loaded(case, factory)
+    if all(isinstance(case, AskedCase) for case in exercise.cases):
+        return lambda case: case.asked(factory)
     count = iter(range(1000))
-    return judged_by(lambda workload: run(workload, factory, tmp_path / f"{next(count)}" / "lesson-0"))
+    return lambda case: case.answer(run(case.workload, factory, tmp_path / f"{next(count)}" / "lesson-0"))
+
+
+def _loaded(case, factory):
+    """The answer of the log that `factory` loads from the case's directory."""
+    time = ManualTime(NOON)
+    directory = case.wreck()
+    log = factory(
+        directory,
+        {name: str(value) for name, value in case.settings.items()},
+        log_start_offset=case.checkpoints.get("log_start", 0),
+        recovery_point=case.checkpoints.get("recovery_point", 0),
+        scheduler=ManualScheduler(time),
+        time=time,
+        last_shutdown_clean=case.checkpoints.get("clean", False),
+    )
+    state = log.fetch_state_snapshot()
+    left = {file.name for file in directory.iterdir()}
+    log.close()
+    return case.answer(state) if case.answer is not None else case.answer_by_files(state, left)
 
 
 def _shown_by(source: str, names: dict[str, Any]) -> Shown:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import minikafka
-from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
-from minikafka.lab.stepper.kafka_lines import _TABLE, TAG, kafka_line, kafka_link, lines_of, read_jars
+from minikafka.jvm.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, kafka_classpath
+from minikafka.lab.stepper.kafka_lines import _TABLE, kafka_line, kafka_link, lines_of, read_jars
 
 ROOMS = Path(minikafka.__file__).parent
 WALKED = {
@@ -28,7 +28,7 @@ WALKED = {
 
 def test_a_link_names_tag_file_and_line():
     assert kafka_link("UnifiedLog.append") == (
-        f"https://github.com/apache/kafka/blob/{TAG}/storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java"
+        f"https://github.com/apache/kafka/blob/{KAFKA_VERSION}/storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java"
         f"#L{kafka_line('UnifiedLog.append')[1]}"
     )
     assert kafka_link("UnifiedLog.noSuchMethod") == "" and kafka_line("NoSuchClass.method") is None

@@ -2,6 +2,7 @@
 
 import datetime
 import xml.dom.minidom
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from minikafka.lab.course.charts import bars_by_name, bars_over_time, spans_of_t
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.stage import shop_night
 from minikafka.lab.stage.planted_bugs import planted
-from minikafka.lab.stage.source_by_hand import Query, ranges_of
+from minikafka.lab.stage.source_by_hand import Query
 from minikafka.lab.stepper.path_walk import query_walk
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.plan_map import PLAN, READ, plan_frames, render_plan_map
@@ -65,7 +66,7 @@ def test_what_kafkas_tools_said_is_there():
 
 def test_a_query_by_hand_prunes_by_offsets_and_times():
     [task] = Query("data/night/broker-1", "topic = 'payments' AND offset >= 100").plan()
-    assert [each[:2] for each in ranges_of(task)] == [
+    assert [(str(each.topic_partition), Path(each.segment.path).name) for each in task.ranges] == [
         ("payments-0", "00000000000000000059.log"), ("payments-0", "00000000000000000114.log"),
     ]  # fmt: skip
     seven = 1_699_992_000_000 + 11 * 3_600_000

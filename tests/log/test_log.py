@@ -19,6 +19,7 @@ from minikafka.common.errors import (
     OffsetOutOfRangeException,
     UnexpectedAppendOffsetException,
 )
+from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
 from minikafka.common.time import ManualTime, SystemTime
@@ -42,6 +43,7 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.log.segment_files import create_new_cleaned_segment
 from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.testing import Broker
 from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
@@ -575,3 +577,42 @@ def test_the_example_of_the_docstring_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     example = doctest.DocTestParser().get_doctest(Log.__doc__, {}, "Log", None, None)
     assert doctest.DocTestRunner().run(example) == doctest.TestResults(failed=0, attempted=10)
+
+
+def test_a_log_of_a_running_broker_is_not_opened_beside_it(tmp_path):
+    with Broker(tmp_path, topics={"t": 1}) as broker:
+        broker.append("t", 0, b"a")
+        before = {path: path.read_bytes() for path in (tmp_path / "t-0").iterdir()}
+        with pytest.raises(KafkaException, match=r"\.lock is held: a broker is running on this log directory"):
+            Log.open(tmp_path / "t-0")
+        (tmp_path / "new").mkdir()
+        (tmp_path / "new" / "t-0").symlink_to(tmp_path / "t-0")
+        with pytest.raises(KafkaException, match=r"\.lock is held: a broker is running on this log directory"):
+            Log.open(tmp_path / "new" / "t-0")
+        with pytest.raises(KafkaException, match="is held"):  # a partition that the broker has not, and may make
+            Log.open(tmp_path / "t-1")
+        assert not (tmp_path / "t-1").exists()
+        assert {path: path.read_bytes() for path in (tmp_path / "t-0").iterdir()} == before
+        broker.append("t", 0, b"b")
+        assert [kept.value for kept in broker.records("t", 0)] == [b"a", b"b"]
+
+
+def test_no_broker_starts_where_logs_are_open_after_one_was_killed(tmp_path):
+    broker = Broker(tmp_path, topics={"t": 2})
+    broker.start()
+    broker.kill()
+    with Log.open(tmp_path / "t-0"), Log.open(tmp_path / "t-1"):
+        assert not FileLock(tmp_path / ".lock").try_lock()
+        with pytest.raises(KafkaException, match="A Kafka instance in another process or thread is using this"):
+            Broker(tmp_path).start()
+    with Broker(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("end", ["close", "close_handlers", "delete"])
+def test_a_log_that_has_ended_lets_go_of_the_log_directory(tmp_path, end):
+    (tmp_path / ".lock").touch()
+    log = Log.open(tmp_path / "t-0")
+    assert not FileLock(tmp_path / ".lock").try_lock()
+    getattr(log, end)()
+    assert FileLock(tmp_path / ".lock").try_lock()

@@ -10,8 +10,9 @@ from minikafka.common.errors import (
     RuntimeException,
     UnsupportedVersionException,
 )
+from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import read_message, snake_case, write_message
+from minikafka.messages.message_codec import snake_case
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import (

@@ -6,7 +6,7 @@ of what is called is not public, so it is called by reflection.
 
 from minikafka.common.error_codes import Errors
 from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.metadata.alter_partition import AlterPartitionRequest
+from minikafka.messages.apis import AlterPartitionRequest
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.partition_change_builder import Election
 
@@ -189,6 +189,30 @@ class KafkaController:
         self._replay(result.records())
         return {id.toString(): _error(error) for id, error in dict(result.response()).items()}
 
+    def create_partitions(self, name, count, assignments):
+        """The error's name and words; `assignments` may be None."""
+        request_class = self.kafka.find_class(f"{_MESSAGES}.CreatePartitionsRequestData")
+        topic = request_class.CreatePartitionsTopic().setName(name).setCount(count)
+        topic.setAssignments(None)
+        if assignments is not None:
+            places = self._list()
+            for replicas in assignments:
+                places.add(request_class.CreatePartitionsAssignment().setBrokerIds(list(replicas)))
+            topic.setAssignments(places)
+        result = self.call(self._replication, "createPartitions", self._context(), self._list([topic]))
+        self._replay(result.records())
+        (told,) = self._list(result.response())
+        return Errors(told.errorCode()).name, told.errorMessage()
+
+    def legacy_alter_config(self, type: int, name: str, settings):
+        """`settings`: all that the resource is to have."""
+        resource = self._config_resource(type, name)
+        asked = self.kafka.find_class("java.util.HashMap")()
+        asked.put(resource, self.kafka.properties(settings))
+        result = self.call(self._configuration, "legacyAlterConfigs", asked, False, False)
+        self._replay(result.records())
+        return _error(result.response().get(resource))
+
     def incremental_alter_config(self, type: int, name: str, changes):
         """`changes`: a setting's name, and a pair of an operation's name and an operand."""
         resource = self._config_resource(type, name)
@@ -208,7 +232,8 @@ class KafkaController:
     def alter_partition(self, asked: AlterPartitionRequest):
         """The error of the only proposal in `asked` and, if it is accepted, the partition as it is then."""
         request_class = self.kafka.find_class(f"{_MESSAGES}.AlterPartitionRequestData")
-        (data,) = asked.partitions
+        (topic_data,) = asked.topics
+        (data,) = topic_data.partitions
         partition = request_class.PartitionData().setPartitionIndex(data.partition_index)
         partition.setLeaderEpoch(data.leader_epoch).setPartitionEpoch(data.partition_epoch)
         partition.setLeaderRecoveryState(int(data.leader_recovery_state))
@@ -218,7 +243,7 @@ class KafkaController:
             members.add(state.setBrokerEpoch(member.broker_epoch))
         partition.setNewIsrWithEpochs(members)
         topic = request_class.TopicData()
-        topic.setTopicId(self.kafka.find_class("org.apache.kafka.common.Uuid").fromString(data.topic_id))
+        topic.setTopicId(self.kafka.find_class("org.apache.kafka.common.Uuid").fromString(topic_data.topic_id))
         topic.partitions().add(partition)
         request = request_class().setBrokerId(asked.broker_id).setBrokerEpoch(asked.broker_epoch)
         request.topics().add(topic)

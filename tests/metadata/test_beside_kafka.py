@@ -8,21 +8,22 @@ from dataclasses import astuple, replace
 import pytest
 
 from minikafka.common.config_resource import ConfigResource
+from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.messages.cluster_metadata import PartitionChangeRecord, RegisterBrokerRecord
+from minikafka.messages.apis import AlterPartitionRequest, CreateTopicsRequest
+from minikafka.messages.cluster_metadata import ConfigRecord, PartitionChangeRecord, RegisterBrokerRecord
 from minikafka.messages.framed_message import read_framed
-from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
-from minikafka.metadata.leader_and_isr import BrokerState
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
 from minikafka.metadata.metadata_version import record_version
 from minikafka.metadata.partition_change_builder import Election
+from minikafka.metadata.topic_creation import NewPartitions
 from tests.metadata.kafka_controller import KafkaController
 
 BROKERS = 5
@@ -44,7 +45,7 @@ class TwoControllers:
         for id in range(BROKERS):
             self.compare(lambda id=id: self.register(id))
             self.compare(lambda id=id: self.unfence(id))
-        self.compare(lambda: self.create_topic(CreatableTopic("t", 3, 3)))
+        self.compare(lambda: self.create_topic(creatable_topic("t", 3, 3)))
 
     def step(self) -> None:
         """One operation, drawn."""
@@ -60,7 +61,9 @@ class TwoControllers:
             self.alter_partition: 12,
             self.elect_leader: 4,
             self.balance: 0.5,
+            self.create_partitions: 2,
             self.alter_config: 2,
+            self.replace_config: 1,
             self.allocate: 0.3,
         }
         (operation,) = self.random.choices(list(operations), list(operations.values()))
@@ -135,13 +138,18 @@ class TwoControllers:
     def create_topic(self, topic=None):
         topic = topic or self.a_new_topic()
         error, words, topic_id, settings = self.theirs.create_topic(
-            topic.name, topic.num_partitions, topic.replication_factor, topic.assignments, topic.configs
+            topic.name,
+            topic.num_partitions,
+            topic.replication_factor,
+            [(each.partition_index, each.broker_ids) for each in topic.assignments],
+            {each.name: each.value for each in topic.configs},
         )
-        (told,) = self.ours.create_topics([replace(topic, topic_id=topic_id)])
-        ours = (told.error.error.name, told.error.message, [tuple(entry) for entry in told.configs])
+        (told,) = self.ours.create_topics([topic], topic_ids={topic.name: topic_id})
+        settings_of_ours = [(entry.name, entry.value, entry.config_source) for entry in told.configs]
+        ours = (Errors(told.error_code).name, told.error_message, settings_of_ours)
         return ours, (error, words, settings)
 
-    def a_new_topic(self) -> CreatableTopic:
+    def a_new_topic(self) -> CreateTopicsRequest.CreatableTopic:
         draw, name = self.random, self.random.choice(NAMES)
         num_partitions, factor = draw.choice([-1, 0, 1, 2, 3, 5]), draw.choice([-1, -2, 1, 2, 3, 4])
         assignments = []
@@ -155,7 +163,7 @@ class TwoControllers:
         configs = draw.choice(
             [{}, configs, {"retention.ms": None}, {"no.such": "1"}, {"remote.storage.enable": "true"}]
         )
-        return CreatableTopic(name, num_partitions, factor, assignments, configs)
+        return creatable_topic(name, num_partitions, factor, assignments, configs)
 
     def delete_topic(self):
         topics = list(self.ours.image.topics.topics_by_id)
@@ -164,6 +172,40 @@ class TwoControllers:
         chosen = [self.random.choice([*topics, an_id("N", 1)])]
         told = {id: (error.error.name, error.message) for id, error in self.ours.delete_topics(chosen).items()}
         return told, self.theirs.delete_topics(chosen)
+
+    def create_partitions(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        draw = self.random
+        topic = self.ours.image.topics.get_topic(place.topic)
+        additional = draw.choice([0, -1, 1, 1, 2, 3])
+        places = None
+        if draw.random() < 0.4:
+            factor = len(topic.partitions[0].replicas)
+            sizes = [
+                draw.choice([factor, factor, factor, 1]) for _ in range(max(additional, 0) + draw.choice([0, 0, 1]))
+            ]
+            places = [draw.sample(range(BROKERS), size) for size in sizes]
+        name, count = draw.choice([place.topic, place.topic, place.topic, "none"]), len(topic.partitions) + additional
+        (told,) = self.ours.create_partitions([NewPartitions(name, count, places)]).values()
+        return (told.error.name, told.message), self.theirs.create_partitions(name, count, places)
+
+    def replace_config(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        settings = self.random.choice(
+            [
+                {},
+                {"retention.ms": "7"},
+                {"min.insync.replicas": "2", "flush.ms": "5"},
+                {"retention.ms": "-2"},
+                {"no.such": "1"},
+            ]
+        )
+        (told,) = self.ours.legacy_alter_configs({ConfigResource.topic(place.topic): settings}).values()
+        return (told.error.name, told.message), self.theirs.legacy_alter_config(2, place.topic, settings)
 
     def alter_config(self):
         place = self.a_place()
@@ -203,24 +245,36 @@ class TwoControllers:
         if draw.random() < 0.05:
             ids.append(draw.randrange(BROKERS))
         epochs = {id: self.ours.image.cluster.broker_epoch(id) for id in ids}
-        members = tuple(BrokerState(id, draw.choice([-1, epochs[id], epochs[id], 0])) for id in ids)
+        make = AlterPartitionRequest.TopicData
+        make_member = make.PartitionData.BrokerState
+        members = [make_member(broker_id=id, broker_epoch=draw.choice([-1, epochs[id], epochs[id], 0])) for id in ids]
         sender = partition.leader if draw.random() < 0.95 else draw.randrange(BROKERS)
         if self.ours.image.cluster.broker(sender) is None:
             return None
         state = partition.leader_recovery_state if draw.random() < 0.7 else draw.choice(list(LeaderRecoveryState))
-        data = AlterPartitionData(
-            topic.id if draw.random() < 0.97 else an_id("N", 1),
-            place.partition if draw.random() < 0.97 else 7,
-            partition.leader_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
-            partition.partition_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
-            members,
-            state,
+        topic_id = topic.id if draw.random() < 0.97 else an_id("N", 1)
+        data = make.PartitionData(
+            partition_index=place.partition if draw.random() < 0.97 else 7,
+            leader_epoch=partition.leader_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
+            partition_epoch=partition.partition_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
+            new_isr_with_epochs=members,
+            leader_recovery_state=state,
         )
-        request = AlterPartitionRequest(sender, self.ours.image.cluster.broker_epoch(sender), (data,))
-        (told,) = self.ours.alter_partition(request).partitions
-        ours = (told.error.name,)
-        if told.error == 0:
-            ours += told.leader_id, told.isr, int(told.leader_recovery_state), told.leader_epoch, told.partition_epoch
+        request = AlterPartitionRequest(
+            broker_id=sender,
+            broker_epoch=self.ours.image.cluster.broker_epoch(sender),
+            topics=[make(topic_id=topic_id, partitions=[data])],
+        )
+        ((told,),) = (topic.partitions for topic in self.ours.alter_partition(request).topics)
+        ours = (Errors(told.error_code).name,)
+        if told.error_code == 0:
+            ours += (
+                told.leader_id,
+                tuple(told.isr),
+                int(told.leader_recovery_state),
+                told.leader_epoch,
+                told.partition_epoch,
+            )
         return ours, self.theirs.alter_partition(request)
 
     def elect_leader(self):
@@ -273,8 +327,8 @@ def of_theirs(written) -> list[tuple]:
 
 
 def in_any_order(records) -> list[tuple]:
-    """The records, with each run of PartitionChangeRecords sorted: Kafka writes them in the order of its hash maps."""
-    runs = itertools.groupby(records, lambda each: isinstance(each[1], PartitionChangeRecord))
+    """The records, with each run of changes sorted: Kafka writes them in the order of its hash maps."""
+    runs = itertools.groupby(records, lambda each: isinstance(each[1], PartitionChangeRecord | ConfigRecord))
     return [each for is_run, run in runs for each in (sorted(run, key=repr) if is_run else run)]
 
 
@@ -293,7 +347,7 @@ def test_controllers_agree(pairs):
     counts = Counter()
     for two in pairs:
         counts.update(two.counts)
-    assert len(counts) == 14 and counts["alter_partition"] > 100 and min(counts.values()) > 0
+    assert len(counts) == 16 and counts["alter_partition"] > 100 and min(counts.values()) > 0
 
 
 @pytest.mark.slow
@@ -301,8 +355,8 @@ def test_a_broker_that_kafka_cannot_register_any_more(kafka):
     """Kafka 4.3.0 forgets to take a replica out of its map of eligible leaders when these are cleared."""
     two = TwoControllers(kafka, 1, level=1)
     created = two.theirs.create_topic("u", -1, -1, [(0, [0, 1])], {"min.insync.replicas": "2"})
-    topic = CreatableTopic("u", assignments=[(0, [0, 1])], configs={"min.insync.replicas": "2"}, topic_id=created[2])
-    two.ours.create_topics([topic])
+    topic = creatable_topic("u", assignments=[(0, [0, 1])], configs={"min.insync.replicas": "2"})
+    two.ours.create_topics([topic], topic_ids={"u": created[2]})
     change = {"min.insync.replicas": (AlterConfigOp.SET, "1")}
     for controller in (two.ours, two.theirs):
         controller.fence_broker(1)
@@ -432,7 +486,7 @@ def test_caches_agree(kafka, pairs):
                 for topic in theirs.getTopicMetadata(names, name, endpoints, listeners)
             }
             ours = cache.get_topic_metadata(topics, "PLAINTEXT", endpoints, listeners)
-            assert told == {topic.name: [astuple(partition) for partition in topic.partitions] for topic in ours}
+            assert told == {topic.name: [astuple(partition)[:7] for partition in topic.partitions] for topic in ours}
         alive = [(node.id, node.host, node.port) for node in cache.get_alive_broker_nodes("PLAINTEXT")]
         assert alive == [(node.id(), node.host(), node.port()) for node in theirs.getAliveBrokerNodes(name)]
         for broker_id in range(BROKERS + 1):

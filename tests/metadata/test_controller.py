@@ -3,6 +3,7 @@
 import pytest
 
 from minikafka.common import directory_id
+from minikafka.common.api_error import ApiError
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
@@ -14,11 +15,11 @@ from minikafka.common.errors import (
     StaleBrokerEpochException,
 )
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.apis import AlterPartitionRequest
 from minikafka.messages.cluster_metadata import ConfigRecord, FeatureLevelRecord, PartitionRecord, TopicRecord
-from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigSource
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_delta import MetadataDelta
@@ -38,8 +39,8 @@ def a_cluster(brokers=3, settings=None, **options):
 
 def with_topic(replicas=(0, 1, 2), configs=(), **options):
     controller = a_cluster(**options)
-    (result,) = controller.create_topics([CreatableTopic("t", assignments=[(0, replicas)], configs=dict(configs))])
-    assert result.error.error is Errors.NONE
+    (result,) = controller.create_topics([creatable_topic("t", assignments=[(0, replicas)], configs=dict(configs))])
+    assert result.error_code == Errors.NONE
     return controller
 
 
@@ -60,16 +61,25 @@ def alter(controller, isr, *, broker_id=0, epoch=None, **fields):
         "leader_recovery_state": it.leader_recovery_state,
         **fields,
     }
-    members = tuple(member if isinstance(member, BrokerState) else BrokerState(member) for member in isr)
-    data = AlterPartitionData(
-        controller.image.topics.get_topic("t").id, data.pop("partition_index", 0), new_isr_with_epochs=members, **data
-    )
+    make = AlterPartitionRequest.TopicData
+    of_leader = [member if isinstance(member, BrokerState) else BrokerState(member) for member in isr]
+    members = [make.PartitionData.BrokerState(broker_id=id, broker_epoch=epoch) for id, epoch in of_leader]
+    topic_id = controller.image.topics.get_topic("t").id
+    topic = make(topic_id=topic_id, partitions=[make.PartitionData(new_isr_with_epochs=members, **data)])
     broker_epoch = controller.image.cluster.broker_epoch(broker_id) if epoch is None else epoch
-    return controller.alter_partition(AlterPartitionRequest(broker_id, broker_epoch, (data,)))
+    return controller.alter_partition(
+        AlterPartitionRequest(broker_id=broker_id, broker_epoch=broker_epoch, topics=[topic])
+    )
+
+
+def the_partition(response):
+    (topic,) = response.topics
+    (partition,) = topic.partitions
+    return partition
 
 
 def altered(*arguments, **fields):
-    return alter(*arguments, **fields).partitions[0].error
+    return Errors(the_partition(alter(*arguments, **fields)).error_code)
 
 
 def test_the_image_is_what_the_records_lead_to():
@@ -241,12 +251,12 @@ def test_unregistered_brokers_are_forgotten():
 
 def test_a_leader_changes_its_isr_without_a_new_leader_epoch():
     controller = with_topic()
-    answer = alter(controller, [0, 2]).partitions[0]
-    assert (answer.error, answer.leader_id, answer.isr) == (Errors.NONE, 0, (0, 2))
+    answer = the_partition(alter(controller, [0, 2]))
+    assert (answer.error_code, answer.leader_id, answer.isr) == (Errors.NONE, 0, [0, 2])
     assert (answer.leader_epoch, answer.partition_epoch) == (0, 1)
     assert leader_isr_epochs(controller) == (0, (0, 2), 0, 1)
     again = len(controller.records_after(-1))
-    assert alter(controller, [0, 2]).partitions[0].partition_epoch == 1
+    assert the_partition(alter(controller, [0, 2])).partition_epoch == 1
     assert len(controller.records_after(-1)) == again
 
 
@@ -280,9 +290,9 @@ def test_what_a_leader_may_not_propose(fields, error):
 
 def test_a_request_of_an_earlier_incarnation_is_refused_as_a_whole():
     controller = with_topic()
-    assert alter(controller, [0]).error is Errors.NONE
+    assert alter(controller, [0]).error_code == Errors.NONE
     answer = alter(controller, [0], epoch=77)
-    assert answer.error is Errors.STALE_BROKER_EPOCH and not answer.partitions
+    assert answer.error_code == Errors.STALE_BROKER_EPOCH and not answer.topics
 
 
 def test_who_recovers_may_take_others_in_afterwards():
@@ -415,21 +425,22 @@ def test_another_min_isr_clears_the_eligible_leaders():
 # Topics
 
 
-def created(controller, name="t", **fields):
-    (result,) = controller.create_topics([CreatableTopic(name, **fields)])
-    return result.error
+def created(controller, name="t", topic_id=None, **fields):
+    topic_ids = {} if topic_id is None else {name: topic_id}
+    (result,) = controller.create_topics([creatable_topic(name, **fields)], topic_ids=topic_ids)
+    return ApiError(Errors(result.error_code), result.error_message)
 
 
 def test_a_topic_is_spread_over_the_brokers():
     controller = a_cluster(3, {"num.partitions": "6", "default.replication.factor": "2"})
-    (result,) = controller.create_topics([CreatableTopic("t")])
-    assert (result.num_partitions, result.replication_factor) == (6, 2)
+    (result,) = controller.create_topics([creatable_topic("t")])
+    assert (result.num_partitions, result.replication_factor, result.error_message) == (6, 2, None)
     partitions = controller.image.topics.get_topic_by_id(result.topic_id).partitions
     leaders = [it.leader for it in partitions.values()]
     assert sorted(leaders) == [0, 0, 1, 1, 2, 2]
     assert all(len(set(it.replicas)) == 2 and it.isr == it.replicas for it in partitions.values())
     again = a_cluster(3, {"num.partitions": "6", "default.replication.factor": "2"})
-    again.create_topics([CreatableTopic("t")])
+    again.create_topics([creatable_topic("t")])
     assert again.records_after(-1) == controller.records_after(-1)
 
 
@@ -493,8 +504,8 @@ def test_nothing_can_be_placed_when_nobody_is_alive():
 
 def test_a_name_that_occurs_twice_in_a_request_is_refused():
     controller = a_cluster(1)
-    results = controller.create_topics([CreatableTopic("t"), CreatableTopic("u"), CreatableTopic("t")])
-    errors = {result.name: result.error.error for result in results}
+    results = controller.create_topics([creatable_topic("t"), creatable_topic("u"), creatable_topic("t")])
+    errors = {result.name: result.error_code for result in results}
     assert errors == {"u": Errors.NONE, "t": Errors.INVALID_REQUEST}
 
 
@@ -507,8 +518,8 @@ def test_a_new_topic_s_settings_are_told_with_their_sources():
     controller = a_cluster(1, {"log.retention.hours": "1"})
     cluster = ConfigResource(ConfigResourceType.BROKER, "")
     controller.incremental_alter_configs({cluster: {"min.insync.replicas": (AlterConfigOp.SET, "2")}})
-    (result,) = controller.create_topics([CreatableTopic("t", configs={"segment.ms": "7"})])
-    told = {entry.name: (entry.value, entry.source) for entry in result.configs}
+    (result,) = controller.create_topics([creatable_topic("t", configs={"segment.ms": "7"})])
+    told = {entry.name: (entry.value, entry.config_source) for entry in result.configs}
     assert told["segment.ms"] == ("7", ConfigSource.DYNAMIC_TOPIC_CONFIG)
     assert told["min.insync.replicas"] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
     assert told["retention.ms"] == ("3600000", ConfigSource.STATIC_BROKER_CONFIG)

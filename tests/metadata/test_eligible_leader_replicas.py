@@ -2,7 +2,7 @@
 
 import pytest
 
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from tests.metadata.test_beside_kafka import TwoControllers, an_id
 
@@ -15,7 +15,9 @@ class TwoReplicas:
     def __init__(self, kafka, level, **configs):
         self.two = TwoControllers(kafka, 1, level)
         configs = {name.replace("__", "."): value for name, value in configs.items()}
-        self.two.compare(lambda: self.two.create_topic(CreatableTopic("e", assignments=[(0, [0, 1])], configs=configs)))
+        self.two.compare(
+            lambda: self.two.create_topic(creatable_topic("e", assignments=[(0, [0, 1])], configs=configs))
+        )
         self._incarnations = 0
 
     def fence(self, id):

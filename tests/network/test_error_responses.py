@@ -10,8 +10,8 @@ from minikafka.common.errors import (
     InvalidRequestException,
     NullPointerException,
 )
+from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import read_message, write_message
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.error_responses import error_response

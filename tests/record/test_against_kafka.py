@@ -6,7 +6,7 @@ import re
 import pytest
 
 from minikafka.record.codecs.compression import Compression, CompressionType, decompress
-from minikafka.record.format.log_input_stream import batch_at
+from minikafka.record.format.log_input_stream import batches as batches_in
 from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
@@ -42,7 +42,9 @@ def test_compressed_wrappers_of_old_magic_are_built_byte_by_byte_as_kafka_builds
     rng = random.Random(10 * magic + codec.id)
     for _ in range(10):
         batch = batches.random(rng, magic, Compression(codec))
-        ours, theirs = batch_at(batches.build(*batch).buffer), batch_at(kafka_records.build(*batch))
+        ours, theirs = (
+            next(batches_in(built)) for built in (batches.build(*batch).buffer, kafka_records.build(*batch))
+        )
         assert bytes(ours.buffer).hex() == bytes(theirs.buffer).hex()
         assert batches.text(theirs) == kafka_records.records_text(ours.buffer)
         assert ours.base_offset == kafka_records.first_batch(theirs.buffer).baseOffset()
@@ -159,7 +161,7 @@ def _assert_same_outcome(kafka_records, batches, data, way, same_class=True) -> 
     theirs = _outcome(lambda: kafka_records.records_text(data, way))
 
     def read():
-        batch = batch_at(data)
+        batch = next(batches_in(data), None)
         if batch is None:
             return "NoSuchElementException"
         if way == "skipKeyValueIterator":
@@ -185,7 +187,7 @@ def _assert_same_validity(kafka_records, data) -> None:
         return "valid"
 
     def ours():
-        batch = batch_at(data)
+        batch = next(batches_in(data), None)
         if batch is None:
             return "NoSuchElementException"
         batch.ensure_valid()

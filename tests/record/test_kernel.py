@@ -12,7 +12,8 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from minikafka.record.format.varint import size_of_varint, write_varint
-from minikafka.record.kernels import column_scan, kernel, record_columns
+from minikafka.record.kernels import batch_run, kernel, record_columns
+from minikafka.record.kernels.batch_run import BatchRun, batch_runs
 
 COLUMNS = (
     "offsets", "timestamps", "key_start", "key_end", "value_start", "value_end",
@@ -155,8 +156,17 @@ def test_a_summary_tells_what_a_validator_asks(kernel_in_use):
         assert (summary.min_timestamp, summary.max_timestamp, summary.index_of_max_timestamp) == (3, 9, 1)
 
 
-def test_a_scan_gives_the_records_of_all_batches(batches, kernel_in_use, monkeypatch):
-    monkeypatch.setattr(column_scan, "RECORDS_A_RUN", 40)
+def columns_of(buffer):
+    """The records of data batches, a run of batches or a single batch at a time."""
+    for part in batch_runs(buffer):
+        if isinstance(part, BatchRun):
+            yield part.columns
+        elif not part.is_control_batch:
+            yield part.columns()
+
+
+def test_runs_and_single_batches_give_the_records_of_all_batches(batches, kernel_in_use, monkeypatch):
+    monkeypatch.setattr(batch_run, "RECORDS_A_RUN", 40)
     rng = random.Random(8)
     out = bytearray()
     for _ in range(60):
@@ -174,20 +184,20 @@ def test_a_scan_gives_the_records_of_all_batches(batches, kernel_in_use, monkeyp
     ]
     scanned = [
         (columns.offsets[i], columns.timestamps[i], columns.key(i), columns.value(i), columns.headers(i))
-        for columns in column_scan.column_scan(out + b"torn")
+        for columns in columns_of(out + b"torn")
         for i in range(columns.count)
     ]
     assert scanned == expected
 
 
-def test_a_scan_gives_what_comes_before_the_damage(kernel_in_use):
+def test_a_run_gives_what_comes_before_the_damage(kernel_in_use):
     whole = bytes(MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).buffer)
     damaged = bytearray(whole * 3)
     damaged[2 * len(whole) - 1] = 1  # in the second batch the last record has -1 headers
-    scan = column_scan.column_scan(damaged)
-    assert next(scan).offsets.tolist() == [0, 1, 2, 3, 4]
+    found = columns_of(damaged)
+    assert next(found).offsets.tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(InvalidRecordException, match="invalid number of record headers -1"):
-        next(scan)
+        next(found)
 
 
 def test_the_compiled_kernel_takes_over_when_enough_records_were_decoded(monkeypatch):

@@ -14,7 +14,7 @@ from minikafka.common.errors import (
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.batch_header import HEADER
 from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.format.log_input_stream import batch_at, batches
+from minikafka.record.format.log_input_stream import batches
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import Header, SimpleRecord
 from minikafka.record.format.record_batch import RecordBatch, decrement_sequence, increment_sequence
@@ -131,7 +131,7 @@ def test_offset_and_leader_epoch_lie_outside_the_crc():
 def test_a_batch_too_short_for_a_header_is_corrupt_and_its_missing_fields_raise():
     data = bytearray.fromhex(COMMIT)[:30]
     data[8:12] = (18).to_bytes(4, "big")
-    batch = batch_at(data)
+    batch = next(batches(data))
     assert (batch.last_offset, batch.magic) == (0, 2)
     with pytest.raises(IndexOutOfBoundsException):
         batch.max_timestamp  # noqa: B018
@@ -167,7 +167,7 @@ def test_impossible_sizes_and_magics_are_corrupt(position, value, message):
     data = bytearray.fromhex(COMMIT)
     data[position] = value
     with pytest.raises(CorruptRecordException, match=message):
-        batch_at(data)
+        next(batches(data))
 
 
 def test_read_only_bytes_are_copied_and_writable_ones_shared():

@@ -13,7 +13,7 @@ from minikafka.common import file_ops
 from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.controller import Controller
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.record.codecs.compression import CompressionType
@@ -151,9 +151,9 @@ class Replicas:
         self._effects_left: tuple[int, int] | None = None  # (broker, how many effects until it is killed)
         for broker_id in BROKERS:
             self.start(broker_id)
-        topic = CreatableTopic("t", assignments=[(0, list(BROKERS))], configs=dict(TOPIC_SETTINGS))
+        topic = creatable_topic("t", assignments=[(0, list(BROKERS))], configs=dict(TOPIC_SETTINGS))
         (result,) = self.controller.create_topics([topic])
-        assert not result.error.is_failure(), result.error
+        assert result.error_code == Errors.NONE, result
         self.publish()
 
     # Starts and stops

@@ -29,6 +29,7 @@ from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
+from minikafka.server.dynamic_broker_config import DynamicBrokerConfig
 from minikafka.server.replica_manager import ReplicaManager
 from minikafka.witness.log.batch import Batch
 
@@ -113,7 +114,10 @@ class OneBroker:
             add_partitions_to_txn_manager=self,
             on_log_dir_failure=self.failed_dirs.append,
         )
-        self.publisher = BrokerMetadataPublisher(self.config, self.cache, self.logs, self.replicas)
+        dynamic_config = DynamicBrokerConfig(
+            self.config, lambda changed: self.logs.update_default_config(changed.log_config())
+        )
+        self.publisher = BrokerMetadataPublisher(self.config, dynamic_config, self.cache, self.logs, self.replicas)
         self.topic_ids = {}
         self.records = list(records)
         if records:

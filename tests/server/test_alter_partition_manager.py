@@ -9,7 +9,7 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
-from minikafka.metadata.alter_partition import AlterPartitionResponse, AlterPartitionResult
+from minikafka.messages.apis import AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import BrokerState, LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.server.default_alter_partition_manager import DefaultAlterPartitionManager
@@ -29,11 +29,14 @@ class Channel:
 
     def answer(self, *results, error=Errors.NONE):
         _, on_complete = self.sent.pop(0)
-        on_complete(AlterPartitionResponse(error, results))
+        topic = AlterPartitionResponse.TopicData(topic_id=TOPIC_ID, partitions=list(results))
+        on_complete(AlterPartitionResponse(error_code=error, topics=[topic] if results else []))
 
 
 def result(partition, error=Errors.NONE, isr=(0, 1)):
-    return AlterPartitionResult(TOPIC_ID, partition.partition, error, 0, 5, isr, partition_epoch=8)
+    return AlterPartitionResponse.TopicData.PartitionData(
+        partition_index=partition.partition, error_code=error, leader_epoch=5, isr=list(isr), partition_epoch=8
+    )
 
 
 def proposal(*isr):
@@ -59,9 +62,10 @@ def test_a_proposal_is_sent_at_once_and_its_future_gets_the_decision(manager, ch
     future = manager.submit(P0, proposal(0, 1))
     request, _ = channel.sent[0]
     assert (request.broker_id, request.broker_epoch) == (0, 99)
-    (sent,) = request.partitions
-    assert (sent.topic_id, sent.partition_index, sent.leader_epoch, sent.partition_epoch) == (TOPIC_ID, 0, 5, 7)
-    assert sent.new_isr_with_epochs == (BrokerState(0, 40), BrokerState(1, 41))
+    (topic,) = request.topics
+    (sent,) = topic.partitions
+    assert (topic.topic_id, sent.partition_index, sent.leader_epoch, sent.partition_epoch) == (TOPIC_ID, 0, 5, 7)
+    assert [(each.broker_id, each.broker_epoch) for each in sent.new_isr_with_epochs] == [(0, 40), (1, 41)]
     assert not future.done()
     channel.answer(result(P0))
     assert (future.result(0).isr, future.result(0).partition_epoch) == ({0, 1}, 8)
@@ -84,7 +88,7 @@ def test_one_request_is_on_its_way_and_the_next_takes_what_has_come_meanwhile(ma
     assert len(channel.sent) == 1
     channel.answer(result(P0))
     (request, _), *others = channel.sent
-    assert [each.partition_index for each in request.partitions] == [1, 2]
+    assert [each.partition_index for topic in request.topics for each in topic.partitions] == [1, 2]
     assert not others
 
 
@@ -115,7 +119,7 @@ def test_a_partition_that_the_response_leaves_out_is_sent_again(manager, channel
     channel.answer(result(P0))
     channel.answer()
     (request, _) = channel.sent[0]
-    assert [each.partition_index for each in request.partitions] == [1]
+    assert [each.partition_index for topic in request.topics for each in topic.partitions] == [1]
 
 
 def test_whoever_is_answered_may_propose_again_at_once(manager, channel):

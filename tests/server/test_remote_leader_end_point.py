@@ -21,7 +21,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.in_process_send import InProcessSend
 from minikafka.server.initial_fetch_state import BrokerEndPoint
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
+from minikafka.server.leader_end_point import OffsetForLeaderPartition
 from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
 from minikafka.server.remote_leader_end_point import RemoteLeaderEndPoint
 
@@ -225,7 +225,9 @@ def test_the_leader_is_asked_where_epochs_end(leader, wire):
             topic(topic="a", partitions=[topic.EpochEndOffset(partition=1, leader_epoch=3, end_offset=30)]),
         ]
     )
-    asked = {tp: OffsetForLeaderPartition(tp.partition, 5, 4) for tp in (A1, B0)}
+    asked = {
+        tp: OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=5, leader_epoch=4) for tp in (A1, B0)
+    }
     found = leader.fetch_epoch_end_offsets(asked)
     assert found == {B0: EpochEndOffset(error=Errors.UNKNOWN_LEADER_EPOCH), A1: EpochEndOffset(3, 30)}
     ((api_key, version, body),) = wire.sent
@@ -239,7 +241,9 @@ def test_the_leader_is_asked_where_epochs_end(leader, wire):
 def test_a_question_about_epochs_that_fails_is_an_error_of_each_partition(leader, wire):
     assert leader.fetch_epoch_end_offsets({}) == {} and wire.sent == []
     wire.response = NotLeaderOrFollowerException("gone")
-    asked = {tp: OffsetForLeaderPartition(tp.partition, 5, 4) for tp in (A1, B0)}
+    asked = {
+        tp: OffsetForLeaderPartition(partition=tp.partition, current_leader_epoch=5, leader_epoch=4) for tp in (A1, B0)
+    }
     assert leader.fetch_epoch_end_offsets(asked) == dict.fromkeys(
         (A1, B0), EpochEndOffset(error=Errors.NOT_LEADER_OR_FOLLOWER)
     )

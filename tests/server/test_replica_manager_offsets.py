@@ -6,13 +6,8 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.errors import OffsetNotAvailableException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.server.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsTopic,
-    is_list_offsets_timestamp_unsupported,
-    list_offsets_error,
-)
-from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
+from minikafka.messages.apis import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from minikafka.server.list_offsets import is_list_offsets_timestamp_unsupported, list_offsets_error
 
 T0 = TopicPartition("t", 0)
 
@@ -116,8 +111,12 @@ def test_kafkas_own_topics_may_be_cut_by_those_who_are_allowed(broker):
 def list_offset(broker, timestamp, version=11, replica_id=-1, epoch=-1, name="t-0", committed=False, duplicates=()):
     topic, partition = name.rsplit("-", 1)
     answers = Answers()
+    make_topic = ListOffsetsRequest.ListOffsetsTopic
+    question = make_topic.ListOffsetsPartition(
+        partition_index=int(partition), timestamp=timestamp, current_leader_epoch=epoch
+    )
     broker.replicas.fetch_offset(
-        [ListOffsetsTopic(topic, [ListOffsetsPartition(int(partition), timestamp, epoch)])],
+        [make_topic(name=topic, partitions=[question])],
         set(duplicates),
         IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED,
         replica_id,
@@ -128,7 +127,7 @@ def list_offset(broker, timestamp, version=11, replica_id=-1, epoch=-1, name="t-
     assert response.name == topic
     (found,) = response.partitions
     assert found.partition_index == int(partition)
-    return found.error, found.timestamp, found.offset, found.leader_epoch
+    return Errors(found.error_code), found.timestamp, found.offset, found.leader_epoch
 
 
 def test_offsets_are_found_by_timestamp(broker):
@@ -213,10 +212,14 @@ def test_where_leader_epochs_end(broker):
     broker.produce("t-0")
 
     def ask(partition, current, requested):
-        question = OffsetForLeaderTopic("t", [OffsetForLeaderPartition(partition, current, requested)])
-        ((_, [(number, answer)]),) = broker.replicas.last_offset_for_leader_epoch([question])
-        assert number == partition
-        return answer.error, answer.leader_epoch, answer.end_offset
+        make_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+        question = make_topic.OffsetForLeaderPartition(
+            partition=partition, current_leader_epoch=current, leader_epoch=requested
+        )
+        (result,) = broker.replicas.last_offset_for_leader_epoch([make_topic(topic="t", partitions=[question])])
+        (answer,) = result.partitions
+        assert answer.partition == partition
+        return Errors(answer.error_code), answer.leader_epoch, answer.end_offset
 
     assert ask(0, -1, 0) == (Errors.NONE, 0, 1)
     assert ask(0, 1, 1) == (Errors.NONE, 1, 2)

@@ -1,10 +1,15 @@
 """The archive of Spark's classes: used where it fits, never needed."""
 
 import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from minikafka.jvm import class_archive
+from minikafka.jvm.cache import scratch_in_cache
 from minikafka.jvm.java_home import java_home
 from minikafka.spark.session import jars_for_spark
 
@@ -60,3 +65,30 @@ def test_the_session_uses_it(spark):
     arguments = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
     option = class_archive.java_option(java_home(), jars_for_spark())
     assert (option in list(arguments)) if option else not any("SharedArchive" in word for word in arguments)
+
+
+def test_on_a_full_disk_none_is_kept_and_the_next_fetch_tries_again(cache, java_writes, monkeypatch):
+    class_archive.make(java_home(), ["a.jar"], "a.module")
+    full = shutil._ntuple_diskusage(1 << 30, 1 << 30, 0)
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left on device"):
+        patched.setattr(class_archive.shutil, "disk_usage", lambda _: full)
+        class_archive.make(java_home(), ["b.jar"], "a.module")
+    assert not class_archive.was_made(java_home(), ["b.jar"])
+    assert class_archive.java_option(java_home(), ["b.jar"]) == ""
+    assert class_archive.java_option(java_home(), ["a.jar"]) and len(list(cache.iterdir())) == 2
+
+
+def test_what_a_killed_fetch_was_making_goes_at_the_next(cache, java_writes):
+    code = "from minikafka.jvm.cache import scratch_in_cache\nwith scratch_in_cache() as made:\n"
+    code += "    print(made, flush=True)\n"
+    code += "    (made / 'new.jsa').touch()\n    print(flush=True)\n    input()\n"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        left = Path(process.stdout.readline().strip())
+        process.stdout.readline()
+        with scratch_in_cache():
+            assert left.is_dir()  # its maker is alive
+        process.kill()
+    assert (left / "new.jsa").exists()
+    class_archive.make(java_home(), ["a.jar"], "a.module")
+    assert sorted(path.suffix for path in cache.iterdir()) == [".jsa", ".txt"]

@@ -1,10 +1,16 @@
 """`minikafka fetch` makes once what a lesson would wait for, and says so."""
 
+import errno
+import os
+import threading
+import time
+import zipfile
+
 import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import fetch as command
-from minikafka.jvm import class_archive
+from minikafka.jvm import class_archive, kafka_jars
 from minikafka.jvm.scala_compiler import CompilationError
 from minikafka.witness.kafka.scala_objects import SCALA_CLASSES, compile_once, to_compile
 
@@ -35,6 +41,40 @@ def test_a_refusal_of_the_compiler_is_one_error(compiled, monkeypatch):
     monkeypatch.setattr(command, "compile_once", refuse)
     done = CliRunner().invoke(command.fetch)
     assert done.exit_code == 1 and "Error: error: no such method" in done.output
+
+
+def test_a_full_disk_is_one_line(compiled, monkeypatch):
+    def full(_name):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/cache/scratch")
+
+    monkeypatch.setattr(command, "compile_once", full)
+    done = CliRunner().invoke(command.fetch)
+    assert done.exit_code == 1 and done.stderr == "IOException: No space left on device: /cache/scratch\n"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_two_fetches_at_once_run_one_after_the_other(tmp_path, monkeypatch, again):
+    """And the second takes what the first has fetched, unless it is to fetch again."""
+    monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path))
+    with zipfile.ZipFile(tmp_path / "a.jar", "w"):
+        pass
+    at_work, overlaps, resolved = threading.Semaphore(1), [], []
+
+    def resolve(coordinates):
+        overlaps.append(not at_work.acquire(blocking=False))
+        time.sleep(0.1)
+        resolved.append(coordinates)
+        at_work.release()
+        return [str(tmp_path / "a.jar")]
+
+    monkeypatch.setattr(kafka_jars, "_resolve", resolve)
+    get = kafka_jars.fetch if again else kafka_jars.kafka_classpath
+    threads = [threading.Thread(target=get, args=["storage"]) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not any(overlaps) and len(resolved) == 1 + again
 
 
 @pytest.mark.slow

@@ -1,15 +1,13 @@
 """In a Spark session, beside a running broker: the rows are what a real consumer gets."""
 
-from pathlib import Path
-
 import pytest
 from pyspark.errors import PythonException
 
 from minikafka.spark import register
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.golden.places import GOLDEN
 from tests.kafka_clients import KafkaClients
 
-GOLDEN = Path(__file__).parent.parent / "golden"
 SMALL = {"retention.ms": "-1", "index.interval.bytes": "250", "internal.segment.bytes": "1500"}
 
 CONNECTOR = """root
@@ -76,7 +74,7 @@ def test_a_consumer_gets_the_same_from_the_running_broker(registered, kafka, tmp
 
 def test_a_dataframe_may_be_used_again_with_another_filter_or_none(registered):
     """Spark 4.3.0 keeps one plan for a loaded DataFrame, whatever was pushed down into it last."""
-    frame = load(registered, GOLDEN / "kafka-4.3.0")
+    frame = load(registered, GOLDEN)
     assert [frame.where("offset >= 64").count(), frame.count()] == [4, 66]
     frame.createOrReplaceTempView("mixed")
     few, many, all_of_them = (
@@ -87,19 +85,19 @@ def test_a_dataframe_may_be_used_again_with_another_filter_or_none(registered):
 
 def test_filters_that_are_pushed_give_the_same_rows(registered):
     def count(condition):
-        return load(registered, GOLDEN / "kafka-4.3.0", pushFilters="true").where(condition).count()
+        return load(registered, GOLDEN, pushFilters="true").where(condition).count()
 
     assert count("topic = 'mixed' AND offset >= 64") == 4
     assert count("timestamp >= timestamp'2023-11-14 22:13:29'") == 4
 
 
 def test_the_schema_is_that_of_sparks_connector(registered, capsys):
-    load(registered, GOLDEN / "kafka-4.3.0").printSchema()
+    load(registered, GOLDEN).printSchema()
     assert capsys.readouterr().out.strip() == CONNECTOR.strip()
 
 
 def test_queries_with_filters_columns_and_headers(registered):
-    log_dir = GOLDEN / "kafka-4.3.0"
+    log_dir = GOLDEN
     frame = load(registered, log_dir)
     assert frame.count() == 66
     assert frame.where("topic = 'mixed' AND offset >= 64").count() == 4

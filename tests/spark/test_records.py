@@ -19,11 +19,11 @@ from minikafka.record.kernels.record_columns import kernel_in_use, use_compiled_
 from minikafka.spark.source import batch_runs_on_disk, record_rows
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.log_segments_on_disk import find_partitions
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import NOW, DrawnLog, Seen, draw_log
 from tests.spark.rows import batches_of, rows
 
 REPOSITORY = Path(__file__).parent.parent.parent
-GOLDEN = REPOSITORY / "tests" / "golden" / "kafka-4.3.0"
 KILLED = REPOSITORY / "notebooks" / "data" / "killed"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)

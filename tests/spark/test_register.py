@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 
 from minikafka.spark import register
 from minikafka.spark.our_line_first import put_our_line_first, raised_by_us
+from tests.golden.places import GOLDEN
 from tests.spark.jobs.clusters import python_without_minikafka
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
 REGISTER = """
 from pyspark.sql import SparkSession
 from minikafka.spark import register

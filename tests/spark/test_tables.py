@@ -17,10 +17,10 @@ from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import offset_from_file
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.files.file_records import FileRecords
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.rows import rows
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

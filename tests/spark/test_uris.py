@@ -21,13 +21,13 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import register
 from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.source.data_source import KafkaLogDataSource
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import NOW, draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
 from tests.spark.rows import rows
 
 pytestmark = pytest.mark.slow
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0"
 TOPIC_ID = "oAtiIQ95REujbuzNd_lkLQ"
 SEGMENT_ID = "BFyXlC8ySMm-Uzxw5lZSMg"
 

@@ -18,9 +18,9 @@ from minikafka.record.format.control_record import ControlRecordType, EndTransac
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import Header, SimpleRecord
+from tests.golden.places import MIXED
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests/golden/kafka-4.3.0/mixed-0"
 ORDERS = ROOT / "notebooks/data/orders-0"
 CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD]
 
@@ -103,7 +103,7 @@ def test_the_line_of_a_batch(our_dump, tmp_path):
     )
 
 
-@pytest.mark.parametrize("directory", [GOLDEN, ORDERS], ids=lambda d: d.name)
+@pytest.mark.parametrize("directory", [MIXED, ORDERS], ids=lambda d: d.name)
 @pytest.mark.parametrize("options", [[], ["--print-data-log"], ["--verify-index-only"], ["--index-sanity-check"]])
 def test_a_brokers_files(same, directory, options):
     for file in sorted(directory.glob("*.*")):
@@ -327,7 +327,7 @@ def test_too_little_memory_is_one_line_that_names_the_file(tmp_path):
 
 
 def test_eight_descriptors_are_enough(tmp_path):
-    names = ",".join([str(GOLDEN / "00000000000000000046.timeindex")] * 20)
+    names = ",".join([str(MIXED / "00000000000000000046.timeindex")] * 20)
     run = limited(f"ulimit -n 8; minikafka dump-log --files {names}")
     assert (run.returncode, run.stderr) == (0, "") and run.stdout.count("Dumping") == 20
 
@@ -351,7 +351,7 @@ def test_a_transaction_index_is_opened_for_reading_only(our_dump, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("minikafka.common.file_ops.open_file", refuse)
-    dump = our_dump("--files", str(GOLDEN / "00000000000000000052.txnindex"))
+    dump = our_dump("--files", str(MIXED / "00000000000000000052.txnindex"))
     assert not dump.failed and b"producerId" in dump.stdout
 
 
@@ -419,11 +419,11 @@ def test_an_old_message_with_an_impossible_key_is_told_as_kafka_tells_it(same, t
 @pytest.mark.parametrize("options", [[], ["--print-data-log"], ["--index-sanity-check"]], ids=str)
 def test_a_directory_stands_for_its_files_in_order(our_dump, kafkas_dump, options):
     """Kafka's tool takes no directory; named one by one, the files give the same lines there."""
-    offsets = sorted({file.name[:20] for file in GOLDEN.glob("0*.*")})
+    offsets = sorted({file.name[:20] for file in MIXED.glob("0*.*")})
     suffixes = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
-    files = [GOLDEN / f"{offset}{suffix}" for offset in offsets for suffix in suffixes]
+    files = [MIXED / f"{offset}{suffix}" for offset in offsets for suffix in suffixes]
     named = ",".join(str(file) for file in files if file.exists())
-    dump = our_dump("--files", str(GOLDEN), *options)
+    dump = our_dump("--files", str(MIXED), *options)
     assert dump == our_dump("--files", named, *options) == kafkas_dump("--files", named, *options)
 
 

@@ -4,21 +4,19 @@ import os
 import shutil
 import signal
 import tempfile
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.log.log import Log
-
-PARTITION = Path(__file__).parents[1] / "golden/kafka-4.3.0/mixed-0"
+from tests.golden.places import MIXED
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("command", [("recover", "--dry-run"), ("verify",)], ids=" ".join)
 def test_a_signal_leaves_no_scratch_directory_behind(tmp_path, monkeypatch, command, number):
-    shutil.copytree(PARTITION, tmp_path / "mixed-0")
+    shutil.copytree(MIXED, tmp_path / "mixed-0")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))

@@ -31,7 +31,6 @@ from minikafka.tools.recover.undo import CHECKPOINTS, KEPT_IN, NOT_OF_A_RUN_HERE
 from minikafka.tools.tool_command import NOT_REPORTED
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
 NOW = "1700001000000"
 SMALL = {
     "internal.segment.bytes": "1500",

@@ -22,10 +22,10 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.segment_end import find_end
 from minikafka.tools.ls import listing_table
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.golden.places import GOLDEN
 from tests.slow.fuzz.tool_runs import difference, tree
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests/golden/kafka-4.3.0"
 LAST_LOG = f"{68:020d}.log"
 
 

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.cli import COMMANDS, main
 from minikafka.tools.recover.undo import UNDO
+from tests.golden.places import GOLDEN
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests/golden/kafka-4.3.0"
 LAST_LOG = f"{68:020d}.log"
 NAMED = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 OF_JAVA = {"--add-opens", "--enable-native-access", "--sun-misc-unsafe-memory-access"}

@@ -19,9 +19,9 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.golden.places import GOLDEN
 from tests.slow.fuzz.tool_runs import tree
 
-GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 NOW_MS = 1_795_240_760_000  # shortly after the golden directory was written: its producer has not expired
 
 

@@ -43,10 +43,10 @@ from minikafka.tools.recover.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from tests.golden.places import GOLDEN
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
 
-GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 NOW_MS = 1_795_240_760_000
 ORIGINS = ("mixed", "orders", "old", "compacted", "drawn-1", "drawn-2", "drawn-4", "drawn-8")
 CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "cleaner-offset-checkpoint")
@@ -554,6 +554,31 @@ def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
     told = refused(log_dir, "--broker-config", str(tmp_path / "server.properties"))
     words = "Invalid value a week for configuration log.retention.hours: Not a number of type INT"
     assert told == f"ConfigException: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "num.partitions=0",
+            "ConfigException: Invalid value 0 for configuration num.partitions: Value must be at least 1",
+        ),
+        (
+            "log.flush.offset.checkpoint.interval.ms=-1",
+            "ConfigException: Invalid value -1 for configuration log.flush.",
+        ),
+        ("log.dirs=", "ConfigException: Configuration 'log.dirs' must not be empty"),
+        (
+            "log.cleaner.threads=0",
+            "IllegalArgumentException: requirement failed: log.cleaner.threads must be at least 1",
+        ),
+        ("node.id=1\nbroker.id=2", "ConfigException: You must set `node.id` to the same value as `broker.id`."),
+        ("log.dir=/a\nlisteners=PLAINTEXT", "KafkaException: Unable to parse"),
+    ],
+)
+def test_settings_with_which_kafka_does_not_start_are_refused(log_dir, tmp_path, text, told):
+    (tmp_path / "server.properties").write_text(text)
+    assert refused(log_dir, "--broker-config", str(tmp_path / "server.properties")).startswith(told)
 
 
 @pytest.mark.parametrize("text", ["", "root:x:0:0:root:/root:/bin/sh\n", "cluster.id=abc\nversion=1\n"])

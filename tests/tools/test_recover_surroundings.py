@@ -18,8 +18,8 @@ from minikafka.log.directory_lock import DirectoryLock
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.tools.recover import before_recovery
 from minikafka.witness.directory_diff import directory_diff
+from tests.golden.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 WHOLE = ("--yes", "--unclean-shutdown", "--recovery-point", "0", "--now-ms", "1795240760000")
 FIRST_LOG = f"{0:020d}.log"
 NOBODY = 65534

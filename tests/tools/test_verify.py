@@ -30,9 +30,8 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.golden.places import GOLDEN
 from tests.tools.noted_topics import note_topics
-
-GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 
 
 @pytest.fixture

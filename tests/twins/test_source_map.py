@@ -5,7 +5,7 @@ import re
 
 from click.testing import CliRunner
 
-from minikafka.twins.command import coverage, source_map
+from minikafka.cli.twins import coverage, source_map
 
 
 def test_a_name_leads_to_the_lines_of_kafka():

@@ -1,27 +1,25 @@
 """`directory_diff` sees every difference, names it, and is silent about equal directories."""
 
-from pathlib import Path
-
 import pytest
 
 from minikafka.witness.directory_diff import directory_diff
+from tests.golden.places import MIXED
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0" / "mixed-0"
-SEGMENT = next(GOLDEN.glob("*.txnindex")).stem
+SEGMENT = next(MIXED.glob("*.txnindex")).stem
 BASE = int(SEGMENT)
 
 
 @pytest.fixture
 def copy(tmp_path):
-    target = tmp_path / GOLDEN.name
+    target = tmp_path / MIXED.name
     target.mkdir()
-    for path in GOLDEN.iterdir():
+    for path in MIXED.iterdir():
         (target / path.name).write_bytes(path.read_bytes())
     return target
 
 
 def only_difference(copy):
-    diff = directory_diff(GOLDEN, copy, ("kept", "changed"))
+    diff = directory_diff(MIXED, copy, ("kept", "changed"))
     assert not diff.equal
     with pytest.raises(AssertionError):
         diff.require()
@@ -30,9 +28,9 @@ def only_difference(copy):
 
 
 def test_equal_directories_are_equal(copy):
-    diff = directory_diff(GOLDEN, copy).require()
-    assert diff.files == len(list(GOLDEN.iterdir()))
-    assert diff.bytes == sum(path.stat().st_size for path in GOLDEN.iterdir())
+    diff = directory_diff(MIXED, copy).require()
+    assert diff.files == len(list(MIXED.iterdir()))
+    assert diff.bytes == sum(path.stat().st_size for path in MIXED.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_the_second_batch_is_found(copy):
 
 def test_a_missing_file_and_another_suffix_are_two_differences(copy):
     (copy / f"{SEGMENT}.log").rename(copy / f"{SEGMENT}.log.deleted")
-    said = [str(difference) for difference in directory_diff(GOLDEN, copy, ("kept", "changed")).differences]
+    said = [str(difference) for difference in directory_diff(MIXED, copy, ("kept", "changed")).differences]
     assert len(said) == 2
     assert said[0].startswith(f"{SEGMENT}.log: kept has it") and said[1].startswith(
         f"{SEGMENT}.log.deleted: changed has it"
@@ -138,7 +136,7 @@ def test_a_line_of_a_checkpoint_is_named(copy):
 
 def test_files_left_out_are_listed_with_the_reason(copy):
     (copy / "meta.properties").write_text("node.id=2")
-    diff = directory_diff(GOLDEN, copy)
+    diff = directory_diff(MIXED, copy)
     assert diff.equal and "drawn at random" in diff.excluded["meta.properties"]
     assert "meta.properties left out" in str(diff)
-    assert not directory_diff(GOLDEN, copy, excluded={}).equal
+    assert not directory_diff(MIXED, copy, excluded={}).equal

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from minikafka.common.draft_file import remove_left_drafts
 from minikafka.common.errors import IOException
+from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name, whole_before
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.blanks import is_blank, is_stub
@@ -314,7 +315,7 @@ def _functions_in(notebook: Path) -> dict[str, str]:
 def _checked_in(source: str) -> list[str]:
     """The functions that a cell defines and checks, stubs left out."""
     try:
-        body = ast.parse(source).body
+        body = parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     written = {each.name for each in body if isinstance(each, ast.FunctionDef) and not is_stub(each)}

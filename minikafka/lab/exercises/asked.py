@@ -26,11 +26,6 @@ def judged_by_spark(case: AskedCase) -> Any:
     return case.expected()
 
 
-def judged_by_asking(factory: Any) -> Callable[[AskedCase], Any]:
-    """A judge that asks whoever opens logs with `factory`: minikafka, or Kafka."""
-    return lambda case: case.asked(factory)
-
-
 def jvm_of(factory: Any) -> Any:
     """The `KafkaJvm` of a factory of Kafka's logs, None for minikafka's."""
     return getattr(factory, "kafka", None)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from minikafka.common.python_source import parse
 from minikafka.lab.lesson_folders import lesson_folders
 
 _ID = re.compile("[a-z0-9]+(-[a-z0-9]+){0,3}")
@@ -42,7 +43,7 @@ def predict_call_of(node: ast.AST) -> PredictCall | None:
 
 def predict_calls_in(code: str) -> Iterator[PredictCall]:
     """The calls in `code`, in their order. Raises SyntaxError for what is no Python."""
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parse(code)):
         if call := predict_call_of(node):
             yield call
 

@@ -30,11 +30,6 @@ def judged_by_spark(case: WitnessedCase) -> Any:
     return case.answer(_expected(str(case.workload), case.queries))
 
 
-def judged_by(witness: Callable[[Workload], Observations]) -> Callable[[WitnessedCase], Any]:
-    """A judge that asks `witness` instead: the tests let minikafka and Apache Kafka judge as well."""
-    return lambda case: case.answer(witness(case.workload))
-
-
 def frame(rows: list[tuple], schema: str) -> Any:
     """A Spark DataFrame of a few rows."""
     return local_frame(session(), rows, schema)

@@ -2,6 +2,8 @@
 
 import ast
 
+from minikafka.common.python_source import parse
+
 _RUN_PYTHON = ("time", "timeit", "capture", "prun")
 _MOST_WORK = 2_000_000  # characters, times signs that may be of commands: IPython reads a cell anew for each command
 
@@ -12,9 +14,9 @@ def parsed(cell: str) -> ast.Module:
     Raises SyntaxError, ValueError, RecursionError and MemoryError for what is no Python, such as `%%html`.
     """
     try:
-        return ast.parse(cell)
+        return parse(cell)
     except SyntaxError:
-        return _WithoutCommands().visit(ast.parse(_as_python(cell)))
+        return _WithoutCommands().visit(parse(_as_python(cell)))
 
 
 def _as_python(cell: str) -> str:

@@ -7,13 +7,15 @@ learner so, and refuses who plainly changes the judge that sits beside the code.
 import ast
 from collections.abc import Iterable, Iterator
 
+from minikafka.common.python_source import parse
+
 _JUDGES = ("lab.grading", "lab.rebuild", "lab.sandbox", "lessons", "witness")  # rooms of minikafka
 
 
 def without_judges(code: Iterable[ast.stmt]) -> list[ast.stmt]:
     """`code`, in which an import from a judge's room raises: who never uses what it brings does not notice."""
     return [
-        ast.parse(f"raise ImportError({_words(each)!r})").body[0]
+        parse(f"raise ImportError({_words(each)!r})").body[0]
         if isinstance(each, ast.Import | ast.ImportFrom) and _uses_judges(each)
         else each
         for each in code

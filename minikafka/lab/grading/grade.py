@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name, whole_before
 from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
@@ -17,7 +18,7 @@ from minikafka.lab.grading.submission import Answered, read_in_every_language, v
 
 _LONGEST_REASON = 2_000  # characters
 _MOST_TRIED = 4  # of the functions that were handed in for one task
-_SQL = ast.parse("from minikafka.lab.exercises.wrecked import sql").body
+_SQL = parse("from minikafka.lab.exercises.wrecked import sql").body
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from minikafka.common.python_source import parse
 from minikafka.lab.exercises.exercise import said
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import frame
@@ -24,6 +25,7 @@ from minikafka.lab.rebuild import also_asked, harnesses
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import WrongParametersError, absent
 from minikafka.lab.rebuild.performer import Here, Role, plainly
+from minikafka.spark import spark_jvm as jvm
 
 _function: Callable[..., Any]
 _performer: Here
@@ -76,7 +78,7 @@ def _made(name: str, code: str) -> Callable[..., Any]:
     file = f"<{name}>"
     # So that an explanation can quote the line that it names.
     linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
-    tree = ast.parse(code, file)
+    tree = parse(code, file)
     future = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -200,7 +202,6 @@ def _without_classes_of_libraries(value: Any) -> Any:
 def _no_processes_of_java() -> Iterator[None]:
     """What is started in the block may start no processes itself."""
     from minikafka.lab.sandbox.inside import forbid_processes
-    from minikafka.spark import spark_jvm as jvm
 
     start = subprocess.Popen
 

@@ -1,4 +1,4 @@
-"""What the lesson *Records* needs at hand: batches of given records, a bit flipped in one, the batches of a log."""
+"""Batches by their bytes: a batch of given values, a bit flipped in it, and the batches of a log as they lie there."""
 
 from typing import Any
 

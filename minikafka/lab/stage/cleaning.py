@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.throttler import Throttler
 from minikafka.lab.stage.background import told_while_starting
+from minikafka.lab.stage.damage import Absent
+from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.cleaner.cleaner_thread import CleanerThread
+from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
+from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
+from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+from minikafka.witness.directory_diff import directory_diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +49,6 @@ class Cleaning:
     """
 
     def __init__(self, *logs: Any, slots: int = 1000):
-        from minikafka.common.throttler import Throttler
-        from minikafka.log.cleaner.cleaner_config import CleanerConfig
-        from minikafka.log.cleaner.cleaner_thread import CleanerThread
-        from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
-        from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
-
         self.time, channel = logs[0].time, logs[0].log_dir_failure_channel
         by_partition = {log.topic_partition: log for log in logs}
         self.manager = LogCleanerManager([Path(log.parent_dir) for log in logs], by_partition, channel)
@@ -57,8 +60,6 @@ class Cleaning:
 
     def grab(self) -> Any:
         """The log to clean next, a `LogToClean`; None if no log is dirty enough."""
-        from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
-
         return self.manager.grab_filthiest_compacted_log(self.time, PreCleanStats())
 
     def clean(self, to_clean: Any) -> Turn:
@@ -83,10 +84,7 @@ def cleaned_by_both(workload: Any) -> Any:
 
     The answer's `equal` is None if Kafka's jars are absent.
     """
-    from minikafka.lab.stage.damage import Absent
-    from minikafka.lab.stage.workbench import kafka_witness, scratch
     from minikafka.witness import minikafka_log, run
-    from minikafka.witness.directory_diff import directory_diff
 
     kafka = kafka_witness()
     if kafka is None:

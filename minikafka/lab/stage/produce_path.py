@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from minikafka.broker.cluster import PRODUCE_VERSION, Cluster
 from minikafka.common.error_codes import Errors
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import request_bytes, request_class
+from minikafka.network.request import Request
+from minikafka.network.request_channel import Ticket
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 ALL = -1
 _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}
@@ -16,13 +25,12 @@ _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}
 
 @dataclass
 class Posted:
-    """A produce request: its `number`, from 1 on, its `acks` (−1: all), when it came and when its patience ends (ms
-    since the beginning), and its answer, which may come later.
+    """A produce request: its `number`, from 1 on, its `acks` (−1: all), when its time is over (`timeout.ms` after it
+    came, in ms since the beginning), and its answer, which may come later.
     """
 
     number: int
     acks: int
-    came_ms: int
     deadline_ms: int
     request: Any
     answered_ms: int | None = None
@@ -78,8 +86,6 @@ class ProducePath:
     """
 
     def __init__(self, brokers: int = 2, *, min_isr: int = 1, narrow: bool = False):
-        from minikafka.broker.cluster import Cluster
-
         settings = {**_SETTINGS, **({"replica.fetch.response.max.bytes": "1"} if narrow else {})}
         self.cluster = Cluster(scratch("cluster"), settings=settings, start_ms=NOON)
         self.posted: list[Posted] = []
@@ -103,9 +109,6 @@ class ProducePath:
 
     def request(self, *parts: tuple[str, Any], acks: int | str = "all", timeout_ms: int = 30_000) -> Any:
         """The body of the request that `produce` sends."""
-        from minikafka.network.api_keys import ApiKeys
-        from minikafka.network.messages import request_class
-
         produce = request_class(ApiKeys.PRODUCE)
         topics: dict[str, list[Any]] = {}
         for name, records in parts:
@@ -117,12 +120,6 @@ class ProducePath:
 
     def arrived(self, *parts: tuple[str, Any], acks: int | str = "all") -> Any:
         """A request that has been read from its bytes and that nobody has handled: for `KafkaApis.handle`."""
-        from minikafka.broker.cluster import PRODUCE_VERSION
-        from minikafka.network.api_keys import ApiKeys
-        from minikafka.network.messages import request_bytes
-        from minikafka.network.request import Request
-        from minikafka.network.request_channel import Ticket
-
         body = self.request(*parts, acks=acks)
         data = request_bytes(ApiKeys.PRODUCE, PRODUCE_VERSION, body, correlation_id=0, client_id="shop")
         return Request.parse(bytearray(data), Ticket().answer, arrived_ms=self.cluster.time.milliseconds())
@@ -164,8 +161,6 @@ class ProducePath:
 
     def partition(self, name: str = "orders-0", broker: int = 0) -> Any:
         """A broker's `Partition`."""
-        from minikafka.common.topic_partition import TopicPartition
-
         topic, _, index = name.rpartition("-")
         manager = self.cluster.brokers[broker].replica_manager
         return manager.get_partition_or_exception(TopicPartition(topic, int(index)))
@@ -189,12 +184,9 @@ class ProducePath:
         return sorted(self.cluster.registration(topic, int(index)).isr)
 
     def _sent(self, body: Any, acks: int, timeout_ms: int) -> Posted:
-        from minikafka.broker.cluster import PRODUCE_VERSION
-        from minikafka.network.api_keys import ApiKeys
-
         known = self._waiting_operations()
         request = self.cluster.send(0, ApiKeys.PRODUCE, PRODUCE_VERSION, body)
-        posted = Posted(len(self.posted) + 1, acks, self.now_ms, self.now_ms + timeout_ms, request)
+        posted = Posted(len(self.posted) + 1, acks, self.now_ms + timeout_ms, request)
         for operation in self._waiting_operations():
             if operation not in known:
                 posted.required = {
@@ -208,10 +200,6 @@ class ProducePath:
         return self.cluster.brokers[0].replica_manager.delayed_produce_purgatory.delayed
 
     def _records(self, records: Any) -> Any:
-        from minikafka.record.codecs.compression import Compression
-        from minikafka.record.format.memory_records import MemoryRecords
-        from minikafka.record.format.record import SimpleRecord
-
         if isinstance(records, bytes | bytearray):
             return bytes(records)
         now = self.cluster.time.milliseconds()

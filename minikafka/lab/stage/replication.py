@@ -267,7 +267,7 @@ class Replication:
         )
 
 
-# Stories that a lesson tells twice: with a rule, and without it.
+# What a lesson lets happen twice: with a rule, and without it.
 
 
 def left_and_back(lanes: Any) -> Sent:

@@ -11,6 +11,7 @@ from typing import Any
 
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.spark import register, session
 
 NIGHT = Path("data/night")
 TABLES = ("batches", "segments", "index", "transactions", "producers", "checkpoints", "groups")
@@ -28,8 +29,6 @@ def wake_spark() -> None:
 @told_while_starting()
 def spark_of_the_shop() -> Any:
     """Spark's session, which knows the data source."""
-    from minikafka.spark import register, session
-
     with _registering:
         spark = session()
         register(spark)

@@ -45,14 +45,6 @@ class Query:
         return [{name: _plain(value) for name, value in row.items()} for row in found]
 
 
-def ranges_of(task: Any) -> list[tuple[str, str, int, int]]:
-    """What a task reads: partition, segment (its file's name), first byte, and the byte behind the last."""
-    return [
-        (str(each.topic_partition), Path(each.segment.path).name, each.positions.start, each.positions.end)
-        for each in task.ranges
-    ]
-
-
 def _filter(condition: str) -> Any:
     from pyspark.sql import datasource
 

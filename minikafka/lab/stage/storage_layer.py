@@ -3,6 +3,7 @@
 Partitions are named as their directories are (`orders-0`). All records count as replicated at once.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,18 @@ from typing import Any
 from unittest import mock
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.lab.stage.tables import rows
+from minikafka.lab.stage.workbench import scratch
+from minikafka.log.log_segment import LogSegment
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.manager.log_manager import LogManager
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.witness.log_dir.one_log_manager import OneLogManager
+from minikafka.witness.log_dir.workload import parse_partition
 
 SECOND = 1_000
 RECOVERY_POINTS, LOG_STARTS = RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE
@@ -55,9 +67,6 @@ class StorageLayer:
         directory: Path | None = None,
         **settings: Any,
     ):
-        from minikafka.lab.stage.workbench import scratch
-        from minikafka.witness.log_dir.one_log_manager import OneLogManager
-
         self.directory = directory or scratch("disks")
         self._one = OneLogManager(self._make, self.directory, dirs, default or {}, **settings)
         self._one.topic_configs = {topic: dict(config) for topic, config in (topics or {}).items()}
@@ -69,8 +78,6 @@ class StorageLayer:
         """The seconds at which it was killed."""
 
     def _make(self, log_dirs: Sequence[Path], *, scheduler: Any, time: Any, **rest: Any) -> Any:
-        from minikafka.log.manager.log_manager import LogManager
-
         return LogManager(log_dirs, scheduler=NotingScheduler(scheduler, time, self._ran), time=time, **rest)
 
     # The broker
@@ -152,17 +159,13 @@ class StorageLayer:
     def create(self, *names: str) -> None:
         """Make the logs of these partitions."""
         for name in names:
-            self.manager.get_or_create_log(_partition(name), is_new=True)
+            self.manager.get_or_create_log(parse_partition(name), is_new=True)
 
     def append(self, name: str, *values: str) -> int:
         """Append one batch with these values to a log, each under itself as its key; gives the log's new end.
 
         Raises what the log raises.
         """
-        from minikafka.record.codecs.compression import Compression
-        from minikafka.record.format.memory_records import MemoryRecords
-        from minikafka.record.format.record import SimpleRecord
-
         log, now = self.log(name), self._one.time.milliseconds()
         records = [SimpleRecord(now, value.encode(), value.encode()) for value in values]
         log.append_as_leader(MemoryRecords.with_records(Compression.NONE, *records), 0)
@@ -170,8 +173,6 @@ class StorageLayer:
 
     def values(self, name: str) -> list[str]:
         """What a consumer gets that reads a log from its start."""
-        from minikafka.lab.stage.tables import rows
-
         return [value for _, _, value in rows(self.log(name))]
 
     def roll(self, name: str) -> None:
@@ -181,22 +182,20 @@ class StorageLayer:
 
     def delete_records(self, name: str, offset: int) -> None:
         """Let the log begin at `offset`, as DeleteRecords does."""
-        from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-
         reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
         self.log(name).maybe_increment_log_start_offset(offset, reason)
 
     def delete(self, name: str) -> Any:
         """Delete a partition, as a broker does whose topic is deleted."""
-        return self.manager.async_delete(_partition(name))
+        return self.manager.async_delete(parse_partition(name))
 
     def partition(self, name: str) -> Any:
         """The `TopicPartition` of that name."""
-        return _partition(name)
+        return parse_partition(name)
 
     def log(self, name: str) -> Any:
         """The log of a partition."""
-        return self.manager.get_log(_partition(name))
+        return self.manager.get_log(parse_partition(name))
 
     def notice_failures(self) -> None:
         """Take a log directory that was reported as failed out of use, as the broker's failure handler does."""
@@ -212,8 +211,6 @@ class StorageLayer:
 
     def checkpoint(self, name: str = RECOVERY_POINTS, disk: int = 0) -> dict[str, int]:
         """What a checkpoint file says, partition by partition, sorted."""
-        from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-
         entries = OffsetCheckpointFile(self.log_dirs[disk] / name).read()
         return dict(sorted((str(partition), offset) for partition, offset in entries.items()))
 
@@ -259,8 +256,6 @@ def break_disk(log_dir: Path) -> None:
 @contextmanager
 def _recovered() -> Iterator[set[str]]:
     """Note the segments that are recovered inside."""
-    from minikafka.log.log_segment import LogSegment
-
     recover, found = LogSegment.recover, set()
 
     def noted(segment: Any, *arguments: Any, **more: Any) -> Any:
@@ -271,13 +266,5 @@ def _recovered() -> Iterator[set[str]]:
         yield found
 
 
-def _partition(name: str) -> Any:
-    from minikafka.witness.log_dir.workload import parse_partition
-
-    return parse_partition(name)
-
-
 def _neutral(path: Path) -> str:
-    import re
-
     return re.sub(r"\b[0-9a-f]{32}\b", "ID", path.name) + ("/" if path.is_dir() else "")

@@ -194,7 +194,7 @@ def watched_load(
             log = load(home, settings, **checkpoints)
             end = log.log_end_offset
             kill(log)
-        except Exception as failure:  # a load that fails is part of the play
+        except Exception as failure:  # the frame says with what the load failed
             error = f"{type(failure).__name__}"
     return _coalesced(noted), end, error
 

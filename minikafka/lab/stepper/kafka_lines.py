@@ -1,17 +1,18 @@
 """Where Kafka's methods stand in Kafka's source, for the links beside our own source.
 
-`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.stepper.kafka_lines JAR…`. A test
+`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.stepper.kafka_lines`. A test
 checks it against the line numbers in Kafka's class files, and against the source jars where they are at hand.
 """
 
 import functools
 import json
 import re
-import sys
 import zipfile
 from pathlib import Path
 
-TAG = "4.3.0"
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+from minikafka.jvm.source_jars import source_jars
+
 _TABLE = Path(__file__).with_name("kafka_lines.json")
 _ROOMS = (  # the packages whose methods the lessons may name
     "org/apache/kafka/storage/internals/",
@@ -63,7 +64,7 @@ def kafka_line(name: str) -> tuple[str, int] | None:
 def kafka_link(name: str) -> str:
     """The address of `Class.method` in Kafka's source at the tag, "" when it isn't known."""
     found = kafka_line(name)
-    return f"https://github.com/apache/kafka/blob/{TAG}/{found[0]}#L{found[1]}" if found else ""
+    return f"https://github.com/apache/kafka/blob/{KAFKA_VERSION}/{found[0]}#L{found[1]}" if found else ""
 
 
 def lines_of(source: str, *, scala: bool) -> dict[str, list[int]]:
@@ -94,7 +95,7 @@ def read_jars(jars: list[Path]) -> dict:
 
 
 if __name__ == "__main__":
-    found = read_jars([Path(argument) for argument in sys.argv[1:]])
+    found = read_jars(source_jars(KAFKA_VERSION))
     rows = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in found.items()]
     _TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(f"{sum(len(entry['methods']) for entry in found.values())} methods of {len(found)} classes")

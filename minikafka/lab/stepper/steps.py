@@ -12,6 +12,8 @@ import textwrap
 from dataclasses import dataclass
 from types import CodeType
 
+from minikafka.common.python_source import parse
+
 _MARK = re.compile(r"^\s*#\s*(\d+\w?)\.\s+(.*\S)\s*$")
 _MORE = re.compile(r"^\s*#\s*(.*\S)\s*$")
 _KAFKA = re.compile(r"Kafka:\s*`?([A-Z]\w*(?:\.\w+)*\.\w+)")
@@ -72,7 +74,7 @@ def method_of(code: CodeType, qualname: str = "") -> Method | None:
     """The function that `code` was compiled from, with its steps; None when its source cannot be had."""
     try:
         lines, first_line = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        tree = parse(textwrap.dedent("".join(lines))).body[0]
     except (OSError, SyntaxError, IndexError, TypeError):
         return None
     if not isinstance(tree, ast.FunctionDef):

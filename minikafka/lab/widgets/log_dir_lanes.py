@@ -4,6 +4,7 @@ What is on the disk is read from the disk; what is in memory is asked of the log
 since the frame before are marked.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -301,6 +302,4 @@ def _directory_line(path: Path, log: Any) -> DirLine:
 
 
 def _name(path: Path) -> str:
-    import re
-
     return re.sub(r"\b[0-9a-f]{32}\b", "ID", path.name) + "/"

@@ -127,8 +127,8 @@ def _lane(lane: ReplicaLane, y: float, low: int, unit: float, leads: bool) -> li
         parts += _cell(record, _LEFT + (record.offset - low) * unit, y, unit, lane.role == "is down")
     end = _LEFT + (lane.log_end - low) * unit
     parts.append(drawing.line(end, y - 3, end, y + _CELL + 3, "leo", weight=2))
-    ghosts = [record.offset + 1 for record in lane.records if record.sign == "−"]
-    after = _LEFT + (max([lane.log_end, *ghosts]) - low) * unit
+    cut_off = [record.offset + 1 for record in lane.records if record.sign == "−"]
+    after = _LEFT + (max([lane.log_end, *cut_off]) - low) * unit
     parts.append(drawing.text(after + 7, y + 20, f"LEO {lane.log_end}", kind="s", fill="leo"))
     x = _LEFT + (lane.high_watermark - low) * unit
     parts.append(drawing.line(x, y - 8, x, y + _CELL + 5, "hw", weight=3))

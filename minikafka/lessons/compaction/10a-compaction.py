@@ -410,7 +410,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 # - Retention forgets what is old. Compaction forgets what is superseded.
 # - A record that stays keeps its offset, its key and its value. So offsets are missing in a compacted log, and that is no error.
 # - Nothing at or above the first uncleanable offset is touched. The active segment always lies at or above it. One open transaction holds up the cleaning of all that comes after it.
-# - The cleaner takes the log with the greatest share of dirty bytes. It does not clean a log whose share is not above `min.cleanable.dirty.ratio`.
+# - The cleaner takes the log with the greatest share of dirty bytes. It does not clean a log whose share is not above `min.cleanable.dirty.ratio`, unless `max.compaction.lag.ms` is over.
 # - The offset map has 24 bytes a slot, however long the key is. A full map costs another turn, not correctness.
 #
 # ![A log in four parts](../diagrams/compaction.svg)

@@ -6,6 +6,8 @@ from typing import Any
 from minikafka.lab.course.diagrams import Picture
 from minikafka.lab.stage.cleaning import Cleaning
 from minikafka.lab.widgets import drawing
+from minikafka.log.cleaner.cleanable_offsets import cleanable_offsets
+from minikafka.log.cleaner.log_to_clean import LogToClean
 
 _LEFT, _TOP, _BAR, _ROW = 90, 60, 26, 44
 _SCALE = 440  # px from 0 to 1
@@ -35,9 +37,6 @@ class Dirt:
 
 def dirt_of(*logs: Any) -> list[Dirt]:
     """How dirty each of these logs is now, as a cleaner sees it. Raises ZeroDivisionError for a log without bytes."""
-    from minikafka.log.cleaner.cleanable_offsets import cleanable_offsets
-    from minikafka.log.cleaner.log_to_clean import LogToClean
-
     checkpoints = Cleaning(*logs).manager.all_cleaner_checkpoints()
     found = []
     for log in logs:

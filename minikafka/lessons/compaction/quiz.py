@@ -3,9 +3,11 @@
 from typing import Any
 
 from minikafka.lab.stage.cleaning import Cleaning
+from minikafka.lab.stage.producers import sent
 from minikafka.lab.stage.tables import rows, write
 from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.teaching.quiz.question import COMPUTE, FIRST, Question
+from minikafka.log.append_origin import AppendOrigin
 
 _COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.1}
 
@@ -31,9 +33,6 @@ def what_holds_a_cleaner() -> str:
 
 
 def _end(log: Any) -> None:
-    from minikafka.lab.stage.producers import sent
-    from minikafka.log.append_origin import AppendOrigin
-
     log.append_as_leader(sent("commit pid=7 epoch=0"), 0, AppendOrigin.COORDINATOR, transaction_version=0)
     log.update_high_watermark(log.log_end_offset)
 

@@ -45,7 +45,7 @@ def log_end(batches, recovery_point):
 damaged_end.check(log_end)
 
 # %% [markdown]
-# **Exercise 2, what is known to be on the device.** *Why: the next start does not check segments below the recovery point, and only the records below
+# **Exercise 2, what is known to be on the device.** *Why: the next start does not scan segments below the recovery point, and only the records below
 # it are sure to survive a power failure.* Kafka's methods are `UnifiedLog.flush` and `LogManager.checkpointLogRecoveryOffsets`.
 
 # %%

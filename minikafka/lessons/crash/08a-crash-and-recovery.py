@@ -78,7 +78,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 #
 # 1. What was written survives the death of the process; what was flushed survives that of the machine.
 # 2. After an unclean stop the segment that holds the recovery point and all above it are scanned: the log ends before the first batch that the scan finds bad.
-# 3. No batch below that segment is checked. What is flushed is taken to be good.
+# 3. The scan checks no batch below that segment. What is flushed is taken to be good.
 # 4. A batch survives whole or not at all.
 # 5. An unclean load never raises the recovery point above its checkpoint, except to the log start.
 #
@@ -131,7 +131,7 @@ erratum(
 )
 
 # %% [markdown]
-# The file is written after the flush, so it may be too low, never too high.
+# The file is written after the flush, so it may be too low, but not too high (a truncation writes it at once).
 #
 # ### The scan
 #

@@ -77,7 +77,7 @@ def incremented(old, new, log_end):
 increment.check(incremented)
 
 # %% [markdown]
-# **Exercise 4, when acks=all is answered, in Spark.** *Why: the time between the append and this moment is the latency that your producer sees.*
+# **Exercise 4, when acks=all is answered, in Spark.** *Why: from the append to this moment your producer waits.*
 # Kafka's method is `Partition.checkEnoughReplicasReachOffset`.
 
 # %%

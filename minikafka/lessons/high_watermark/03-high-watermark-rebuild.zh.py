@@ -67,7 +67,7 @@ def incremented(old, new, log_end):
 increment.check(incremented)
 
 # %% [markdown]
-# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。* Kafka 的方法是 `Partition.checkEnoughReplicasReachOffset`。
+# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：从写入到这一刻，你的生产者一直在等待。* Kafka 的方法是 `Partition.checkEnoughReplicasReachOffset`。
 
 # %%
 def answered(appends, watermarks):

@@ -190,7 +190,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so readers take no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
+# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so reading it takes no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")

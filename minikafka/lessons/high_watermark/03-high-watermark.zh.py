@@ -189,7 +189,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# 传入的值在日志之外时，这个方法把它移到最近的界限上。setter 用一个新的不可变 `LogOffsetMetadata` 换掉旧的，所以读取者不用加锁。然后它通知生产者状态和监听器，并移动 LSO。`update_high_watermark` 也可以让高水位**后退**：
+# 传入的值在日志之外时，这个方法把它移到最近的界限上。setter 用一个新的不可变 `LogOffsetMetadata` 换掉旧的，所以读取它不用加锁。然后它通知生产者状态和监听器，并移动 LSO。`update_high_watermark` 也可以让高水位**后退**：
 
 # %%
 ruler.snap("update_high_watermark(12)")

@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "mark-after-first-read": {
         34: "The lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.",
-        36: "The lookup never rounds up: consumers must not see what is not committed.",
+        36: "Here it goes down: consumers must not see what is not committed.",
     },
     "mark-after-follower-fetch": {
         5: "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.",

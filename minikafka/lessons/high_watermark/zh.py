@@ -21,8 +21,8 @@ CATALOGUE = {
     "The lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.": (
         "查找位置时读的是批次，而从 Kafka 4.0 起，读取报告的是批次的基准位移。"
     ),
-    "The lookup never rounds up: consumers must not see what is not committed.": (
-        "查找绝不会向上取整：没有提交的消息，消费者不能看见。"
+    "Here it goes down: consumers must not see what is not committed.": (
+        "这里它会后退：没有提交的消息，消费者不能看见。"
     ),
     "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.": (
         "HW 不是最大的 LEO：offset 0 到 4 当时只在 leader 和一个 follower 上。"

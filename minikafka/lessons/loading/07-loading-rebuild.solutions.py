@@ -26,7 +26,7 @@ half_done.check(segments_after)
 bent.check(loaded)
 
 # %% [markdown]
-# **Exercise 4, which files go.** Three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no segment
+# **Exercise 4, which files go.** Here three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no segment
 # begins, except the newest.
 
 # %%

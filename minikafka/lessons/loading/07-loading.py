@@ -113,7 +113,7 @@ diagram("loading_names")
 #
 # 1. A replacement of segments is either undone or completed, never half.
 # 2. After the load each index has its `.log`, there is at least one segment, and the indexes of the last one have room to grow.
-# 3. After a clean stop no batch is checked, except in a segment that has lost its `.index`: damage stays where it is, and stays hidden.
+# 3. After a clean stop no batch is checked, except where `.index` is missing or `.txnindex` bad: damage stays where it is, and stays hidden.
 # 4. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. The high watermark begins at the log start.
 # 5. Loading twice gives the same bytes as loading once.
 
@@ -419,7 +419,7 @@ print(found.first_difference)
 # ### Card
 #
 # - A replacement of segments is either undone or completed, never half. The load finds in the files' names how far it had come.
-# - After a clean stop the load checks no batch, except in a segment that has lost its `.index`. Damage stays hidden.
+# - After a clean stop the load checks no batch, except where `.index` is missing or `.txnindex` bad. Damage stays hidden.
 # - After a clean stop the last segment alone says where the log ends: from its last index entry on, the load goes from batch to batch to the end of the file.
 # - The recovery point in its checkpoint is a hint: after a clean stop the recovery point is the log's end. The log start in its checkpoint is no hint: records below it count as deleted.
 # - After a clean stop a log without any snapshot is taken for one that never had producers.

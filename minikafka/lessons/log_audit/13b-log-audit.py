@@ -202,7 +202,7 @@ print("verify:", in_the_forged)
 answer(spark.sql(DIFFER, one=one, two=spark.read.format("minikafka").load(str(forged)), mark=two.count()))
 
 # %% [markdown]
-# A checksum only shows that the batch has not changed since the checksum was computed. Only the other copy shows the difference, and neither says which is right: ask who led the partition, and a third replica.
+# A checksum only shows that the records of the batch have not changed since the checksum was computed. Only the other copy shows the difference, and neither says which is right: ask who led the partition, and a third replica.
 #
 # ### Damage
 #
@@ -376,7 +376,7 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 #
 # - LAG counts offsets. It says neither how many records are to come nor how old they are.
 # - The age of the first unread record says how late a group is. If its committed offset does not move, it has stopped (no members?) or is stuck (at the last stable offset: look for an open transaction).
-# - A checksum tells that a batch has not changed since the checksum was computed. Only another copy tells whether the leader wrote it.
+# - A checksum tells that the records of a batch have not changed since the checksum was computed. Only another copy tells whether the leader wrote it.
 # - Two copies are compared below the high watermark of both. Above it they may differ.
 # - A damaged batch loses all its records. At an unclean start a broker cuts the log there, if it scans that segment; a query that runs before that start still reads the batches behind.
 #

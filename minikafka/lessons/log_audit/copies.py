@@ -5,17 +5,20 @@ Apache Kafka reads a partition.
 import shutil
 from pathlib import Path
 
-from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
+from crc32c import crc32c
+
+from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.lab.stage.workbench import NOON, kafka_witness, open_log, scratch
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET
 
 
 def forge(directory: Path, topic: str, offset: int, old: bytes, new: bytes) -> None:
     """Put `new` for `old` (of the same length) into the batch of partition 0 that holds `offset`, and mend its
     checksum: a change that no checksum tells. Raises ValueError where `old` is not.
     """
-    from crc32c import crc32c
-
-    from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET
-
     for file in sorted((directory / f"{topic}-0").glob("*.log")):
         data = bytearray(file.read_bytes())
         for start, size in _batch_at(bytes(data), offset):
@@ -44,9 +47,6 @@ def read_by_kafka(directory: Path) -> list[tuple[int, int, bytes | None, bytes]]
     """Offset, timestamp in ms, key and value of each record that Apache Kafka's own `UnifiedLog` gives a consumer, on a
     copy of a partition's directory; None where Kafka's jars are absent. Raises what Kafka raises.
     """
-    from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
-    from minikafka.common.scheduler import ManualScheduler
-    from minikafka.common.time import ManualTime
     from minikafka.lab.stage.readers import records_seen
 
     kafka = kafka_witness()
@@ -69,9 +69,6 @@ def grow(directory: Path, gigabytes: float = 1.0) -> int:
     """Let the clicks of a copied night go on until they have so many gigabytes (10⁹ bytes): the same batches again and
     again, with new offsets. Takes about a minute a gigabyte. Returns the number of records added.
     """
-    from minikafka.lab.stage.workbench import open_log
-    from minikafka.record.format.memory_records import MemoryRecords
-
     night = b"".join(file.read_bytes() for file in sorted((directory / "clicks-0").glob("*.log")))
     batches = [bytearray(batch.buffer) for batch in MemoryRecords.readable_records(night).batches()]
     counts = [int.from_bytes(batch[57:61], "big") for batch in batches]
@@ -96,8 +93,6 @@ def _flip(file: Path, position: int) -> None:
 
 def _batch_at(data: bytes, offset: int) -> list[tuple[int, int]]:
     """Start and size of the batch that holds `offset`; an empty list when none does."""
-    from minikafka.record.format.memory_records import MemoryRecords
-
     start = 0
     for batch in MemoryRecords.readable_records(data).batches():
         if batch.base_offset <= offset <= batch.last_offset:

@@ -4,14 +4,13 @@ import json
 from collections import Counter
 
 from minikafka.lab.stage import shop_night
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 def every_record(topic: str) -> list[tuple[int, bytes]]:
     """Timestamp (ms) and value of all records in the files of partition 0, one after the other, without transactions'
     markers: by somebody who knows the format and nothing else.
     """
-    from minikafka.record.format.memory_records import MemoryRecords
-
     found = []
     for file in sorted((shop_night.NIGHT / "broker-1" / f"{topic}-0").glob("*.log")):
         for batch in MemoryRecords.readable_records(file.read_bytes()).batches():

@@ -228,7 +228,7 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# After success, the producer gets nothing. After any failure the broker closes the connection and does not say what failed; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
+# After success, the producer gets nothing. After any failure the broker closes the connection, and only its log says why; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
 #
 # ### One response, many answers
 #
@@ -369,7 +369,7 @@ print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')
 # - Each partition of a request has its own result, and one response tells them all.
 # - `acks` changes when the producer is told, not how a record is stored or replicated (below the minimum `all` is refused).
 # - Success with `acks=all` means that the high watermark has reached the required offset. It does not mean that anything was flushed.
-# - With `acks=0` a failure closes the connection; nobody says what failed.
+# - With `acks=0` a failure closes the connection; what failed stands only in the broker's log.
 #
 # ![The way of a request](../diagrams/produce_path.svg)
 #

@@ -161,9 +161,9 @@ appends = Rung(
         "With acks=all and fewer replicas in sync than the minimum, it raises NotEnoughReplicasException and writes "
         "nothing. For acks 0 and 1 the minimum does not matter.",
         "The log appends with the present leader epoch, and the method returns the log's result.",
-        "After the append it calls `_maybe_increment_leader_hw`: if the leader is alone in the ISR, the records are "
-        "already replicated. The result's `leader_hw_change` is INCREASED or SAME; waiting requests are checked "
-        "again if it is INCREASED.",
+        "After the append it calls `_maybe_increment_leader_hw`: if the leader is alone in the ISR, and that is "
+        "enough, the records count as replicated. The result's `leader_hw_change` is INCREASED or SAME; waiting "
+        "requests are checked again if it is INCREASED.",
     ),
     chosen=(_LED,),
     profiles=_drawn({"change": 10}, {"change": 10, "fetch": 12}, {"settings": 5, "change": 6}),

@@ -104,13 +104,13 @@ erratum(
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
-world = boxes.path
-world.in_sync()
-first = boxes.after("request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
-second = boxes.after("request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300)
-boxes.after("broker 1 fetches", world.fetch, 1)
-boxes.after("broker 1 fetches again", world.fetch, 1)
-print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log("orders-1").high_watermark)
+path = boxes.path
+path.in_sync()
+first = boxes.after("request 1: orders-0 and orders-1", path.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
+second = boxes.after("request 2: orders-0 and orders-9", path.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300)
+boxes.after("broker 1 fetches", path.fetch, 1)
+boxes.after("broker 1 fetches again", path.fetch, 1)
+print("high watermarks:", path.log("orders-0").high_watermark, "and", path.log("orders-1").high_watermark)
 done = first.request.done, second.request.done
 
 # %%
@@ -123,7 +123,7 @@ predict(
 
 # %%
 for number in (3, 4):
-    boxes.after(f"broker 1 fetches, round {number}", world.fetch, 1)
+    boxes.after(f"broker 1 fetches, round {number}", path.fetch, 1)
 boxes.play()
 
 # %% [markdown]
@@ -152,21 +152,21 @@ PathWalk(walk, pictured=[14]).play()
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
-world = boxes.path
-world.in_sync()
-boxes.after("request 1, with 100 ms", world.produce, ("orders-0", "a"), timeout_ms=100)
-boxes.after("99 ms pass", world.sleep, 99)
-boxes.after("one more", world.sleep, 1)
-again = boxes.after("the producer sends a again: request 2", world.produce, ("orders-0", "a"))
-boxes.after("broker 1 fetches", world.fetch, 1)
-boxes.after("broker 1 fetches again", world.fetch, 1)
+path = boxes.path
+path.in_sync()
+boxes.after("request 1, with 100 ms", path.produce, ("orders-0", "a"), timeout_ms=100)
+boxes.after("99 ms pass", path.sleep, 99)
+boxes.after("one more", path.sleep, 1)
+again = boxes.after("the producer sends a again: request 2", path.produce, ("orders-0", "a"))
+boxes.after("broker 1 fetches", path.fetch, 1)
+boxes.after("broker 1 fetches again", path.fetch, 1)
 
 # %%
 predict(
     "records-in-orders-0",
     "How many records are in orders-0 now?",
     ___,
-    lambda: len(world.values()),
+    lambda: len(path.values()),
 )
 
 # %%

@@ -162,7 +162,8 @@ finds = Rung(
         ),
         Belief(
             _finds(lambda known, first, last: known.first_seq <= first and last <= known.last_seq),
-            "You treat a part of a batch as its retry. A producer always retries the whole batch.",
+            "You treat a part of a batch as its retry. A producer retries a whole batch. It splits only one that was "
+            "refused as too large.",
         ),
     ),
     hints=(

@@ -11,6 +11,7 @@ from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stage.recorded_answers import three_answers
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.record.files.file_records import FileRecords
+from minikafka.spark import session
 from minikafka.witness import Workload, minikafka_log, run
 from minikafka.witness.log.dataframes import local_frame
 from minikafka.witness.observation import Observations
@@ -86,8 +87,6 @@ def _headers_in(file: Path) -> list[tuple[int, ...]]:
 
 
 def _worked_out(workload: Workload) -> Observations:
-    from minikafka.spark import session
-
     clock, append_time = workload.clock(), workload.config.get("message.timestamp.type") == "LogAppendTime"
     appends = [(op, append.leader_epoch, append_time, clock[op]) for op, append in workload.appends]
     records = [

@@ -4,12 +4,11 @@ from minikafka.lab.stage.batch_bytes import batch_of, batches_in
 from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.teaching.quiz.question import CHOOSE, Question
 from minikafka.lab.teaching.quiz.small_runs import log_after_three
+from minikafka.record.format.varint import write_varint
 
 
 def bytes_of_an_offset() -> int:
     """The bytes that the third record of a stored batch needs for its offset."""
-    from minikafka.record.format.varint import write_varint
-
     log, out = fresh_log(), bytearray()
     log.truncate_fully_and_start_at(1_000_000)
     log.append_as_leader(batch_of("one", "two", "three"), leader_epoch=0)

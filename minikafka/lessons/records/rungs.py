@@ -225,8 +225,8 @@ def _sums(first, last=None, of=crc32c):
 sums = Rung(
     "Rung 3, the CRC of a batch",
     RecordBatch.compute_checksum,
-    why="The writer of a batch computes its CRC, and each reader compares. A broker may change, without a new CRC, "
-    "only what the CRC does not cover.",
+    why="The writer of a batch computes its CRC, and a reader that checks the batch compares. A broker may change, "
+    "without a new CRC, only what the CRC does not cover.",
     invariants=(
         "It changes nothing. It returns the CRC that the batch should have, not the stored one.",
         "A broker may change base offset and leader epoch; the CRC stays correct.",

@@ -6,6 +6,7 @@ from minikafka.lab.stage.readers import log_after
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
 from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, Question
 from minikafka.lab.teaching.quiz.small_runs import HOUR, KINDS, effect_on_files, log_after_three
+from minikafka.log.index.offset_index import OffsetIndex
 
 _ROLLS = """config internal.segment.bytes=400
 append_as_leader [4x10]
@@ -17,8 +18,6 @@ append_as_leader [1x10]"""
 
 def first_entry() -> tuple[int, int]:
     """Offset and position of an entry `00 00 00 0c 00 00 01 4a` in the index of segment 40."""
-    from minikafka.log.index.offset_index import OffsetIndex
-
     file = scratch("00000000000000000040.index")
     file.write_bytes(bytes.fromhex("0000000c0000014a"))
     return tuple(OffsetIndex(file, 40, writable=False).entry(0))

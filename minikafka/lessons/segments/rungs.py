@@ -360,10 +360,10 @@ def _appends(
 appends = Rung(
     "Rung 4, an append and its index entries",
     LogSegment.append,
-    why="Everything in a segment was written by this method, and so was every entry of its offset and time index.",
+    why="All records in a segment were written by this method, and so were most entries of its offset and time index.",
     invariants=(
         "Before it writes a byte it calls `self._ensure_offset_in_range(largest_offset)`, which raises if the offset "
-        "does not fit 32 bits.",
+        "is below the base offset or more than 2³¹ − 1 above it.",
         "A batch gets an entry if more than `index_interval_bytes` bytes were written since the last entry, without "
         "the batch itself. `self._bytes_since_last_index_entry` counts these bytes.",
         "The entry in the offset index has the batch's last offset, and the byte at which the batch begins.",

@@ -217,7 +217,7 @@ print(kafka_link("LogSegment.shouldRoll"))
 # | `updateHighWatermark`, `maybeIncrementHighWatermark` | `UnifiedLog.updateHighWatermark`, `UnifiedLog.maybeIncrementHighWatermark` | High watermark |
 # | `convertToOffsetMetadataOrThrow` | `UnifiedLog.maybeConvertToOffsetMetadata`, `LocalLog.convertToOffsetMetadataOrThrow` | High watermark |
 # | `appendAsLeader`, `append` | `UnifiedLog.appendAsLeader`, `UnifiedLog.append`, `LocalLog.append` | Append |
-# | `analyzeAndValidateRecords`, `LogValidator` | `UnifiedLog.analyzeAndValidateRecords`, `LogValidator.validateMessagesAndAssignOffsets` | Append, Stored and safe |
+# | `analyzeAndValidateRecords`, and `LogValidator.scala` | `UnifiedLog.analyzeAndValidateRecords`, `LogValidator.validateMessagesAndAssignOffsets` | Append, Stored and safe |
 # | `analyzeAndValidateProducerState` | `UnifiedLog.analyzeAndValidateProducerState`, `ProducerStateManager.update` | Producers and transactions |
 # | `read` | `UnifiedLog.read`, `LocalLog.read` | From an offset to bytes |
 # | `collectAbortedTransactions` | `LocalLog.collectAbortedTransactions` | Read isolation |

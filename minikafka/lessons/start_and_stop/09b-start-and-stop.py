@@ -152,7 +152,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 1 of `load_logs` deletes the marker before any log is opened, so after a start that is killed the next one finds no marker. A start reads from the segment in which the recovery point lies. Here that is the last one of each log.
+# Step 1 of `load_logs` deletes the marker before any log of the directory is opened, so after a start that is killed the next one finds no marker. A start reads from the segment in which the recovery point lies. Here that is the last one of each log.
 #
 # ### A checkpoint that lies
 #
@@ -338,9 +338,9 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # ### Card
 #
 # - The marker of a clean stop is there only while nobody has the logs open. A start takes it away before it opens the first log.
-# - After a clean stop a start checks no segment that has its `.index`. After any other it checks each log from the segment of its recovery point in the file on.
+# - After a clean stop a start checks only a segment whose `.index` is missing or whose `.txnindex` is bad. After any other it checks each log from the segment of its recovery point in the file on.
 # - A recovery point in the file that is too low costs time. One that is too high may make the start trust what was never flushed.
-# - After an error in one file the whole log directory goes offline with its logs. The broker goes on with the others.
+# - After an error in one file the whole log directory goes offline with its logs. The broker goes on with the others, unless the directory holds the metadata log.
 # - The name of a directory tells what it is: a log, or one that ends in `-delete`, `-future` or `-stray`.
 #
 # ![A start reads from left to right, a stop writes from right to left](../diagrams/start_and_stop.svg)

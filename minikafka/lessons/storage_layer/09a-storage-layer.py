@@ -357,7 +357,7 @@ print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'rec
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a planted bug: the task writes the logs' ends instead of their recovery points. A start checks only from the recovery point on. So if the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment.
+# Now a planted bug: the task writes the logs' ends instead of their recovery points. A start scans only from the recovery point on. So if the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment.
 
 # %%
 with planted("the log end is written as the recovery point"):

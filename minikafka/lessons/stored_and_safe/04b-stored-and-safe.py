@@ -388,7 +388,7 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every byte that the leader writes into a header | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes | down-conversion, gone since 4.0 |
+# | every byte that the leader writes into a header | gzip packs by the zlib with which Python was built: where the JVM has another one, the bytes differ | down-conversion, gone since 4.0 |
 # | when a batch is built anew, and its bytes | | a crash, and what the recovery point is for: *Crash and recovery* |
 # | when the device is asked to flush; all marks | | `LogManager`, which flushes by time: *Background tasks* |
 #

@@ -4,6 +4,7 @@ from minikafka.lab.stage.producers import sent
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, Question
 from minikafka.lab.teaching.quiz.small_runs import HOUR, KINDS, effect_on_files, log_after_three
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 
 
 def bases_by_timestamps() -> tuple[int, ...]:
@@ -18,8 +19,6 @@ def bases_by_timestamps() -> tuple[int, ...]:
 
 def changed_by_delete_records() -> set[str]:
     """The kinds of files of a segment that change when DeleteRecords raises the log start inside of it."""
-    from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-
     log = log_after_three()
     log.update_high_watermark(3)
     reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION

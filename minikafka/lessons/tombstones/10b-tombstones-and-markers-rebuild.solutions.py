@@ -39,7 +39,7 @@ delays.check(max_compaction_delay)
 retains.check(should_retain_records)
 
 # %% [markdown]
-# **Rung 3, what becomes of a batch.** The last batch of a producer is checked first: its header stays even if all its records are removed.
+# **Rung 3, what becomes of a batch.** The last batch of a producer that the log remembers is checked first: its header stays even if all its records are removed.
 
 # %%
 checks.check(check_batch_retention)

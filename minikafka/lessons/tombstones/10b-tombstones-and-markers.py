@@ -90,7 +90,7 @@ shelves.play()
 #
 # ## 4. The source, walked
 #
-# ### The three lives of a tombstone
+# ### The three stages of a tombstone
 #
 # At noon a tombstone of `a` comes at offset 2. Two hours later a cleaner cleans for the first time; `delete.retention.ms` is one hour.
 
@@ -101,7 +101,7 @@ write(aged, "a=1 b=1")
 away = table(aged)
 write(aged, "-a", roll=True)
 aged.time.sleep(2 * HOUR)
-cleaning, shelves = Cleaning(aged), CompactionShelves(aged, "The lives of a tombstone")
+cleaning, shelves = Cleaning(aged), CompactionShelves(aged, "The stages of a tombstone")
 turn = shelves.around("first turn", cleaning.turn)
 horizons = {batch.base_offset: batch.delete_horizon_ms for batch in aged.log_segments[0].log.batches()}
 
@@ -323,9 +323,9 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may be long in coming: only `max.compaction.lag.ms` makes it come at any dirty ratio.
 # - Aborted records never get into the offset map: they go, and hide no other record.
 # - A marker stays as long as anything of its transaction does, then until its own horizon.
-# - A producer's last batch keeps its header: the log needs the sequence number to recognise a duplicate.
+# - While the log remembers a producer, its last batch keeps its header: the log needs the sequence number to recognise a duplicate.
 #
-# ![The three lives of a tombstone](../diagrams/compaction_tombstone.svg)
+# ![The three stages of a tombstone](../diagrams/compaction_tombstone.svg)
 #
 # | in the part that is cleaned | what becomes of it |
 # |:---|:---|

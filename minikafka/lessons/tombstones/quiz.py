@@ -45,7 +45,7 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "The three lives of a tombstone",
+        "The three stages of a tombstone",
         "A tombstone is written at hour 0; `delete.retention.ms` is two hours; a cleaner cleans for the first time"
         " at hour 5. From which hour on may the tombstone go?",
         hours_until_a_tombstone_may_go,

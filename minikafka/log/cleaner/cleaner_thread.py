@@ -111,7 +111,7 @@ class CleanerThread:
                 "Unexpected exception thrown when cleaning log %s. Marking its partition (%s) as uncleanable",
                 log, log.topic_partition, exc_info=error,
             )  # fmt: skip
-            self._cleaner_manager.mark_partition_uncleanable(Path(log.parent_dir), log.topic_partition)
+            self._cleaner_manager.mark_partition_uncleanable(log.parent_dir, log.topic_partition)
             return False
 
     def clean_filthiest_log(self) -> bool:

@@ -67,7 +67,7 @@ class LogCleanerManager:
             for log_dir in log_dirs
         }
         self._in_progress: dict[TopicPartition, LogCleaningState | LogCleaningPaused] = {}
-        self._uncleanable_partitions: dict[Path, set[TopicPartition]] = {}
+        self._uncleanable_partitions: dict[str, set[TopicPartition]] = {}
         self._lock = threading.RLock()
         self._paused_cleaning_cond = threading.Condition(self._lock)
 
@@ -166,7 +166,7 @@ class LogCleanerManager:
         return (
             log.config.compact
             and topic_partition not in self._in_progress
-            and topic_partition not in self._uncleanable_partitions.get(Path(log.parent_dir), ())
+            and topic_partition not in self._uncleanable_partitions.get(log.parent_dir, ())
         )
 
     # Ending the work
@@ -337,10 +337,10 @@ class LogCleanerManager:
                     self.update_checkpoints(dest_log_dir, (topic_partition, offset), None)
             except KafkaStorageException as error:
                 logger.error("Failed to access checkpoint file in dir %s: %s", source_log_dir, error)
-            uncleanable = self._uncleanable_partitions.get(source_log_dir, set())
+            uncleanable = self._uncleanable_partitions.get(str(source_log_dir), set())
             if topic_partition in uncleanable:
                 uncleanable.remove(topic_partition)
-                self.mark_partition_uncleanable(dest_log_dir, topic_partition)
+                self.mark_partition_uncleanable(str(dest_log_dir), topic_partition)
 
     def maybe_truncate_checkpoint(self, data_dir: Path, topic_partition: TopicPartition, offset: int) -> None:
         """Note that the log was cut off at `offset`: it is clean up to there at most.
@@ -364,12 +364,12 @@ class LogCleanerManager:
 
     # Partitions that cannot be cleaned
 
-    def uncleanable_partitions(self, log_dir: Path) -> set[TopicPartition]:
+    def uncleanable_partitions(self, log_dir: str) -> set[TopicPartition]:
         """The partitions in `log_dir` whose cleaning failed. Kafka: `LogCleanerManager.uncleanablePartitions`."""
         with self._lock:
             return set(self._uncleanable_partitions.get(log_dir, ()))
 
-    def mark_partition_uncleanable(self, log_dir: Path, partition: TopicPartition) -> None:
+    def mark_partition_uncleanable(self, log_dir: str, partition: TopicPartition) -> None:
         """Leave the partition alone from now on. Kafka: `LogCleanerManager.markPartitionUncleanable`."""
         with self._lock:
             self._uncleanable_partitions.setdefault(log_dir, set()).add(partition)

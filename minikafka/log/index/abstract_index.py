@@ -92,6 +92,8 @@ class AbstractIndex:
         # The byte that the next entry is written at, and up to where blocks of the disk are known to be allocated.
         self._position = self.entries * self.ENTRY_SIZE
         self._room_end = 0
+        # Why an entry was not written: the cause of what is refused since then.
+        self._failed_write: InternalError | None = None
         # A search compares relative offsets, unless a long overflows when the base is added to one of them.
         overflows = not LONG_MIN <= base_offset + INT_MIN <= base_offset + INT_MAX <= LONG_MAX
         self._offset_column: Column = _OverflowingOffsets(base_offset) if overflows else _RELATIVE_OFFSET
@@ -134,7 +136,9 @@ class AbstractIndex:
         position = self._position
         if position > rounded_new_size:
             self._position = 0
-            raise IllegalArgumentException(f"newPosition > limit: ({position} > {rounded_new_size})")
+            raise IllegalArgumentException(
+                f"newPosition > limit: ({position} > {rounded_new_size})"
+            ) from self._failed_write
         return True
 
     def rename_to(self, file: Path) -> None:
@@ -204,7 +208,9 @@ class AbstractIndex:
     def _check_position(self) -> None:
         """Raises IllegalStateException after an entry failed half-way: more was written than the entries."""
         if self.entries * self.ENTRY_SIZE != self._position:
-            raise IllegalStateException(f"{self.entries} entries but file position in index is {self._position}")
+            raise IllegalStateException(
+                f"{self.entries} entries but file position in index is {self._position}"
+            ) from self._failed_write
 
     def _put(self, data: bytes) -> None:
         """Write `data` where the last write ended.
@@ -228,7 +234,8 @@ class AbstractIndex:
         try:
             file_ops.allocate(mapping, start, room_end - start, self.file)
         except OSError as error:
-            raise InternalError(f"{error.strerror}: {self.file.absolute()}") from error
+            self._failed_write = InternalError(f"{error.strerror}: {self.file.absolute()}")
+            raise self._failed_write from error
         self._room_end = room_end
 
     def _read(self, entry: Struct, position: int) -> tuple[int, ...]:

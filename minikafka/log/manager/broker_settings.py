@@ -50,6 +50,12 @@ _TIMES = {
     ),
 }
 
+TOPIC_CONFIG_SYNONYMS = {**_SAME_MEANING, **{topics: choices[0][0] for topics, choices in _TIMES.items()}}
+"""A topic's settings that a broker has, too, and their names there; of several the one that counts first.
+
+Kafka: `ServerTopicConfigSynonyms.TOPIC_CONFIG_SYNONYMS`.
+"""
+
 _TIMES_CONFIG = ConfigDef(
     [
         ConfigKey("log.roll.ms", Type.LONG, None),
@@ -69,7 +75,7 @@ LOG_SETTINGS = frozenset({*_SAME_MEANING.values(), *_TIMES_CONFIG.names})
 """The settings of a broker that mean something for its logs."""
 
 
-def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
+def log_settings(broker_settings: Mapping[str, object]) -> dict[str, object]:
     """The topic settings that a broker with these settings has for defaults, by their names as topic settings.
 
     Raises ConfigException for a time that is not a number of its type, and IllegalArgumentException for one with which
@@ -85,7 +91,7 @@ def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
     return settings
 
 
-def _times(broker_settings: Mapping[str, str]) -> dict[str, int]:
+def _times(broker_settings: Mapping[str, object]) -> dict[str, int]:
     """The times (ms) by their names as topic settings. Kafka: `KafkaConfig.validateValues`."""
     values = _TIMES_CONFIG.parse(broker_settings)
     times = {}

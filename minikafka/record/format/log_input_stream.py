@@ -35,11 +35,6 @@ def batches(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterat
         position = batch_end
 
 
-def batch_at(buffer: BytesLike, position: int = 0) -> RecordBatch | LegacyRecordBatch | None:
-    """The batch that begins at byte `position`, None when `buffer` ends within it; raises what `batches` raises."""
-    return next(batches(buffer, position), None)
-
-
 def next_batch_size(view: memoryview, position: int = 0) -> int | None:
     """The declared size of the batch at `position`, None when fewer than 17 bytes are left.
 

@@ -8,11 +8,12 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.record.format.batch_header import HEADER, LOG_OVERHEAD, NO_PRODUCER_ID
 from minikafka.record.format.log_input_stream import batches
 from minikafka.record.format.record_batch import RecordBatch
-from minikafka.record.kernels.column_scan import RECORDS_A_RUN
 from minikafka.record.kernels.kernel import CODEC_OR_CONTROL, TRANSACTION_OR_HORIZON
 from minikafka.record.kernels.record_columns import RecordColumns, decode_run
 from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 
+# The columns of a run of so many records have 1.3 MB, which fits into a processor's cache.
+RECORDS_A_RUN = 1 << 14
 _APART = CODEC_OR_CONTROL | TRANSACTION_OR_HORIZON
 
 

@@ -98,7 +98,7 @@ class _ColumnOf:
 
 
 class RecordColumns:
-    """The records of one batch, or of a run of batches (`column_scan`), as columns with one integer for each record.
+    """The records of one batch, or of a run of batches (`BatchRun`), as columns with one integer for each record.
 
     - `offsets`, `timestamps`: absolute offsets; ms since 1970, -1 for none.
     - `key_start`, `key_end`, `value_start`, `value_end`: positions in `data`, ends exclusive; a null key or value

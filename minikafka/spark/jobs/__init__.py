@@ -2,7 +2,7 @@
 
 Each job is a module with one public function of its name, from tables of the data source to a table, and a subcommand
 of `minikafka spark`. Read `byte_ranges` first (how work is spread), then `transactions` for a job as it should be;
-`registry` lists them all. `command` is the command line: `job_session` finds or starts the Spark that it uses,
+`registry` lists them all. The command line is in the room `cli`: `job_session` finds or starts the Spark that it uses,
 `travelling_code` brings minikafka to that one's workers, `result_output` prints and stores what a job answers.
 
 What a job's workers do has modules of its own where it is more than a page: `record_profile` with `histogram`,

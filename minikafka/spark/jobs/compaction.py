@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
 from minikafka.record.format.batch_header import RECORD_BATCH_OVERHEAD
 from minikafka.spark.jobs.byte_ranges import for_each_directory, range_of
 from minikafka.spark.jobs.latest_of_keys import CompactionRow, latest_of_keys
@@ -24,19 +27,18 @@ from minikafka.tools.recover.offline_log import config_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 _OF_BATCHES = ("batchSize", "batchStays", "kept", "compressed", "records", "recordBytes")
 
 
 def compaction(
-    partitions: "DataFrame",
-    ranges: "DataFrame",
+    partitions: DataFrame,
+    ranges: DataFrame,
     *,
     now: int | None = None,
     configs: tuple[str, ...] = (),
     mode: str = Mode.FAILFAST.value,
-) -> "DataFrame":
+) -> DataFrame:
     """A row for each log. Both are the data source's tables; `ranges` with `isolation.level=read_committed`.
 
     | column | type | meaning |
@@ -65,9 +67,6 @@ def compaction(
 
     Kafka: `LogCleanerManager.cleanableOffsets`, `Cleaner.doClean`, `Cleaner.shouldRetainRecord`.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     config = config_of(configs, {"cleanup.policy": "compact"})
     clock = time.time_ns() // 1_000_000 if now is None else now
     look = partial(rounds_ahead, configs=config.props, now=clock, mode=mode)
@@ -125,10 +124,8 @@ def compaction(
     ).orderBy("topic", "partition", "directory")  # fmt: skip
 
 
-def _ranges_with_rounds(ranges: "DataFrame", rounds: "DataFrame") -> "DataFrame":
+def _ranges_with_rounds(ranges: DataFrame, rounds: DataFrame) -> DataFrame:
     """Each range beside the round over its log; the ranges of a task stay together, as a broadcast moves none."""
-    from pyspark.sql import functions as F
-
     ahead = F.struct(*RoundAhead._fields).alias("ahead")
     directory = F.regexp_replace("segment", "/[^/]*$", "")
     return ranges.withColumn("directory", directory).join(F.broadcast(rounds.select("directory", ahead)), "directory")

@@ -49,7 +49,7 @@ from minikafka.spark.shared_directory import (
     write_json,
 )
 from minikafka.spark.source.log_identity import LastBatch
-from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
+from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
 
 MANIFEST = "_manifest.json"
 ISOLATION = "isolation"
@@ -117,9 +117,10 @@ class ExportDirectory:
         Doing it twice changes nothing. Raises KafkaException, which is a KafkaStorageException for what no run has left
         in the directory, IllegalArgumentException where the files that are there are by date and the run's are not, or
         the other way round, or were exported with another isolation level, or where the directory is in a log
-        directory, and OSError.
+        directory or holds one, and OSError.
         """
         require_outside_log_dirs(self.root)
+        require_no_log_dirs_in(self.root)
         file_ops.create_directories(self.root)
         with self._locked():
             mark = self._mark()

@@ -6,7 +6,9 @@ a group has not read is found by the index (`unread_records`): no other record i
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.spark_time import spark_time
@@ -14,22 +16,19 @@ from minikafka.spark.jobs.unread_records import Unread, unread_records
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.range_rows import carried_settings
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 AHEAD, BEHIND, CAUGHT_UP, LOST, NO_LOG = "ahead", "behind", "caught up", "lost records", "no log"
 HOUR = 3_600_000
 
 
 def lag(
-    groups: "DataFrame",
-    partitions: "DataFrame",
+    groups: DataFrame,
+    partitions: DataFrame,
     *,
     now: int | None = None,
     stale_after: int = HOUR,
     isolation_level: str = "read_uncommitted",
     mode: str = Mode.FAILFAST.value,
-) -> "DataFrame":
+) -> DataFrame:
     """A row for each partition of which a group has committed an offset. Both are the data source's tables.
 
     | column | type | meaning |
@@ -54,8 +53,6 @@ where the checkpoint of high watermarks is older than the commit |
 
     Kafka: `ConsumerGroupCommand.ConsumerGroupService.describeGroups`.
     """
-    from pyspark.sql import functions as F
-
     clock = F.lit(time.time_ns() // 1_000_000 if now is None else now)
     key = ["group", "topic", "partition"]
     newest = F.max_by(F.struct(F.col("offset").alias("committed"), "commitTimestamp"), "recordOffset")

@@ -4,7 +4,9 @@ A task counts its records in columns (`record_profile`), and Spark adds these co
 """
 
 from functools import partial
-from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.record.codecs.compression import CompressionType
@@ -14,9 +16,6 @@ from minikafka.spark.jobs.record_profile import CountRow, profile_of_task
 from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.damage import Mode
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 PERIODS = {"hour": 3_600_000, "day": 86_400_000}
 """How long a period may be, in ms."""
@@ -36,8 +35,8 @@ _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 
 
 def profile(
-    ranges: "DataFrame", *, by_partition: bool = False, every: str | None = None, mode: str = Mode.FAILFAST.value
-) -> "DataFrame":
+    ranges: DataFrame, *, by_partition: bool = False, every: str | None = None, mode: str = Mode.FAILFAST.value
+) -> DataFrame:
     """A row for each topic, or with `by_partition` for each partition; with `every` also for each `hour` or `day`.
 
     | column | type | meaning |
@@ -67,8 +66,6 @@ def profile(
 
     Raises IllegalArgumentException for a period that is neither of these.
     """
-    from pyspark.sql import functions as F
-
     if every is not None and every not in PERIODS:
         raise IllegalArgumentException(f"every={every} is none of {', '.join(PERIODS)}")
     period_ms = None if every is None else PERIODS[every]
@@ -81,23 +78,18 @@ def profile(
     return table.orderBy(*groups)
 
 
-def _without_large_hashes(sums: "DataFrame", groups: list[str]) -> "DataFrame":
+def _without_large_hashes(sums: DataFrame, groups: list[str]) -> DataFrame:
     """Of the hashes of keys, only those of the sketch of the whole group.
 
     In one pass over all measures: for a union of two parts of `sums` Spark would read the records twice.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     rank = F.row_number().over(Window.partitionBy(*groups, "measure").orderBy("at"))
     is_needed = (F.col("measure") != "key") | (F.col("rank") <= KeySketch.SIZE)
     return sums.withColumn("rank", rank).where(is_needed).drop("rank")
 
 
-def _columns(by_partition: bool) -> "list[Column]":
-    from pyspark.sql import functions as F
-
-    def sum_of(measure: str) -> "Column":
+def _columns(by_partition: bool) -> list[Column]:
+    def sum_of(measure: str) -> Column:
         return F.coalesce(F.sum(_only(measure, "count")), F.lit(0))
 
     codecs = F.collect_list(F.when(F.col("measure") == "bytes", F.struct(_codec(), "count")))
@@ -118,24 +110,18 @@ def _columns(by_partition: bool) -> "list[Column]":
     ]  # fmt: skip
 
 
-def _only(measure: str, column: str) -> "Column":
+def _only(measure: str, column: str) -> Column:
     """The column in the rows of a measure, null in others."""
-    from pyspark.sql import functions as F
-
     return F.when(F.col("measure") == measure, F.col(column))
 
 
-def _codec() -> "Column":
-    from pyspark.sql import functions as F
-
+def _codec() -> Column:
     names = F.create_map(*(F.lit(each) for codec in CompressionType for each in (codec.id, codec.type_name)))
     return F.coalesce(names[F.col("at")], F.format_string("unknown (%d)", "at"))
 
 
-def _spread(measure: str, *, with_smallest: bool = False) -> "Column":
+def _spread(measure: str, *, with_smallest: bool = False) -> Column:
     """Quantiles of a histogram, the largest value, and the smallest; null where there are no values."""
-    from pyspark.sql import functions as F
-
     quantiles = F.percentile(_only(measure, "at"), list(_QUANTILES.values()), _only(measure, "count"))
     smallest = [F.min(_only(f"smallest {measure}", "at")).alias("smallest")] if with_smallest else []
     largest = F.max(_only(f"largest {measure}", "at"))
@@ -143,10 +129,8 @@ def _spread(measure: str, *, with_smallest: bool = False) -> "Column":
     return F.when(largest.isNotNull(), F.struct(*smallest, *parts, largest.alias("largest")))
 
 
-def _different_keys() -> "Column":
+def _different_keys() -> Column:
     """The estimate of `KeySketch` from its hashes, which are signed 64-bit numbers."""
-    from pyspark.sql import functions as F
-
     hashes = F.count(_only("key", "at"))
     share = F.max(_only("key", "at")) / F.lit(2.0**64) + F.lit(0.5)
     return F.when(hashes < KeySketch.SIZE, hashes).otherwise(F.round((KeySketch.SIZE - 1) / share).cast("bigint"))

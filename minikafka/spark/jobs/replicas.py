@@ -14,10 +14,12 @@ import struct
 from collections.abc import Iterator, Mapping
 from functools import partial
 from os.path import dirname
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import xxhash
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
 
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.record.format.record import AnyRecord
@@ -35,9 +37,6 @@ from minikafka.spark.source.segment_positions import PositionRange, SegmentPosit
 from minikafka.spark.source.storage import joined
 from minikafka.tools.checkpoints import checkpointed_offsets
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
 BLOCK = 1 << 16
 """How many offsets are compared at a time."""
 
@@ -50,7 +49,7 @@ ALONE = "alone"
 _WORST_FIRST = (DAMAGED, DIFFERENT, CLEANED, SEGMENTS_DIFFER, EQUAL)
 
 
-def replicas(ranges: "DataFrame", partitions: "DataFrame", *, block: int = BLOCK) -> "DataFrame":
+def replicas(ranges: DataFrame, partitions: DataFrame, *, block: int = BLOCK) -> DataFrame:
     """A row for each pair of copies: of a partition with several directories, the first one and each other.
 
     | column | type | meaning |
@@ -76,10 +75,8 @@ def replicas(ranges: "DataFrame", partitions: "DataFrame", *, block: int = BLOCK
     has lost records below its high watermark, unless `failOnDataLoss` is false, as for the command. A record is equal
     with its offset, timestamp, key, value and headers, its leader epoch, and its producer's id, epoch and sequence.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
 
-    def of(copy: str, aggregate: Any, column: str) -> "Column":
+    def of(copy: str, aggregate: Any, column: str) -> Column:
         return aggregate(F.when(F.col("directory") == F.col(copy), F.col(column)))
 
     pairs = (

@@ -6,7 +6,9 @@ oldest segments up to the first that must stay, so it is a running sum, or a run
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
 
 from minikafka.spark.jobs.byte_ranges import for_each_directory, table
 from minikafka.spark.jobs.row_type import schema_of_rows
@@ -16,20 +18,17 @@ from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.recover.offline_log import config_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
 LOG_START, RETENTION_BYTES, RETENTION_MS = "log start", "retention.bytes", "retention.ms"
 
 
 def retention(
-    partitions: "DataFrame",
+    partitions: DataFrame,
     *,
     now: int | None = None,
     configs: tuple[str, ...] = (),
     metadata: str | None = None,
     mode: str = Mode.FAILFAST.value,
-) -> "DataFrame":
+) -> DataFrame:
     """A row for each segment. `partitions` is the data source's table of that name.
 
     | column | type | meaning |
@@ -57,8 +56,6 @@ comes, and for what goes by the other two |
 
     Kafka: `UnifiedLog.deleteOldSegments`.
     """
-    from pyspark.sql import functions as F
-
     config = config_of(configs)
     defaults = {
         "deletes": F.lit(config.delete),
@@ -94,10 +91,8 @@ comes, and for what goes by the other two |
     ).orderBy("topic", "partition", "segment")  # fmt: skip
 
 
-def _is_known(metadata: str) -> "Column":
+def _is_known(metadata: str) -> Column:
     """True where the metadata log knows the topic; otherwise the query ends."""
-    from pyspark.sql import functions as F
-
     told = F.concat(
         F.lit(f"minikafka.common.errors.IllegalArgumentException: the metadata log of {metadata} knows no topic "),
         F.col("topic"),
@@ -108,10 +103,8 @@ def _is_known(metadata: str) -> "Column":
     return F.when(is_other, F.raise_error(told).cast("boolean")).otherwise(True)
 
 
-def _own_settings(settings: "Column") -> "dict[str, Column]":
+def _own_settings(settings: Column) -> dict[str, Column]:
     """What a topic's own settings say, null for nothing."""
-    from pyspark.sql import functions as F
-
     return {
         "deletes": F.array_contains(F.split(settings["cleanup.policy"], r"\s*,\s*"), "delete"),
         "retention_bytes": settings["retention.bytes"].cast("bigint"),
@@ -119,15 +112,12 @@ def _own_settings(settings: "Column") -> "dict[str, Column]":
     }
 
 
-def _judged(known: "DataFrame", now: int) -> "DataFrame":
+def _judged(known: DataFrame, now: int) -> DataFrame:
     """With `held`, `goesBy` and `goesAt` (ms)."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     log = Window.partitionBy("topic", "partition", "logDirectory")
     so_far = log.orderBy("baseOffset").rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
-    def up_to_here(rule: "Column") -> "Column":
+    def up_to_here(rule: Column) -> Column:
         """Whether a rule takes this segment and all before it."""
         return F.bool_and(F.coalesce(rule, F.lit(False))).over(so_far)
 

@@ -7,9 +7,11 @@ before each producer's first marker and behind the last one. Only headers and ma
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
 
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.record_batch import RecordBatch
@@ -20,16 +22,13 @@ from minikafka.spark.source.batch_runs_on_disk import BatchFacts, batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.read_task import ByteRange
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 FIFTEEN_MINUTES = 900_000
 """In ms; what Kafka's own tool takes for the longest time that a transaction may be open."""
 
 
 def transactions(
-    ranges: "DataFrame", *, open_longer_than: int = FIFTEEN_MINUTES, now: int | None = None, mode: str = "FAILFAST"
-) -> "DataFrame":
+    ranges: DataFrame, *, open_longer_than: int = FIFTEEN_MINUTES, now: int | None = None, mode: str = "FAILFAST"
+) -> DataFrame:
     """A row for each partition and producer that has transactions there. `ranges` should have `bounds=log_end` and,
     since records of several copies would add up, `copies=refuse`.
 
@@ -53,9 +52,6 @@ def transactions(
     retention has deleted is not counted: a transaction whose beginning is gone has the records that are left. Damage
     ends the query in mode FAILFAST and is passed over in others. Kafka: `TransactionsCommand.FindHangingCommand`.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     parts = for_each_task(ranges, partial(_parts, mode=mode), schema_of_rows(_Part))
     wholes = parts.groupBy("topic", "partition").applyInArrow(_joined, schema_of_rows(_Whole))
     newest = F.max("newest").over(Window.partitionBy(F.lit(0)))  # few rows: one for each producer

@@ -36,7 +36,7 @@ from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import read_bounded
 from minikafka.tools.recover.offline_log import config_of
-from minikafka.tools.verify.findings import NOTE, BatchFacts, Damage, Finding, NextStart, Note
+from minikafka.tools.verify.findings import NOTE, Finding, NextStart, Note, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.verify.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
@@ -87,11 +87,11 @@ class _Settings(NamedTuple):
 
 
 class _Note(NamedTuple):
-    """What a task notes of a piece: a damage, batches met, or how far a segment's sound part goes.
+    """What a task notes of a piece: a finding, batches met, or how far a segment's sound part goes.
 
     `number`, `directory`, `partition`, `segment`: the piece. `place`: notes of a piece are in this order. Then the
-    fields of `Damage`, of `BatchFacts` and, last of a segment, of `ScannedSegment`. There are no notes of a segment
-    that could not be read; that of a piece without a segment is empty.
+    fields of `OpenFinding`, of `VerifiedBatch` and, last of a segment, of `ScannedSegment`. There are no notes of a
+    segment that could not be read; that of a piece without a segment is empty.
     """
 
     number: int
@@ -99,14 +99,14 @@ class _Note(NamedTuple):
     partition: bool
     segment: int | None
     place: int
-    # Damage; the names of exceptions have blanks between them
+    # OpenFinding; the names of exceptions have blanks between them
     file: str | None = None
     position: int | None = None
     offset: int | None = None
     what: str | None = None
     if_it_stays: str | None = None
     may_raise: str | None = None
-    # BatchFacts
+    # VerifiedBatch
     base_offset: int | None = None
     last_offset: int | None = None
     leader_epoch: int | None = None
@@ -204,7 +204,7 @@ def _epoch_starts(directory: Path, names: Collection[str]) -> list[int]:
 
 
 class _NoteTaker:
-    """Notes damages and batches in the order in which they are met.
+    """Notes findings and batches in the order in which they are met.
 
     Neighbouring batches of one epoch become one batch without a producer, and behind it stands the last batch of each
     producer. That is all that snapshots and epochs are compared with, unless an offset of these, one of the ascending
@@ -215,19 +215,19 @@ class _NoteTaker:
         self._about = about
         self._cuts = cuts
         self._notes: list[_Note] = []
-        self._run: BatchFacts | None = None
-        self._last_of_producers: dict[int, BatchFacts] = {}
+        self._run: VerifiedBatch | None = None
+        self._last_of_producers: dict[int, VerifiedBatch] = {}
 
-    def report(self, damage: Damage) -> None:
-        """A damage, which is not yet followed by the batch that has it."""
+    def report(self, finding: OpenFinding) -> None:
+        """A finding, which is not yet followed by the batch that has it."""
         self._end_run()
-        file, position, offset, what, if_it_stays, may_raise, _ = damage
+        file, position, offset, what, if_it_stays, may_raise, _ = finding
         self._note(
             file=str(file), position=position, offset=offset, what=what, if_it_stays=if_it_stays,
             may_raise=" ".join(may_raise),
         )  # fmt: skip
 
-    def meet(self, batch: BatchFacts) -> None:
+    def meet(self, batch: VerifiedBatch) -> None:
         """The next batch."""
         run = self._run
         if run is None or not self._goes_on(run, batch):
@@ -244,7 +244,7 @@ class _NoteTaker:
         self._note(**scanned._asdict())
         return self._notes
 
-    def _goes_on(self, run: BatchFacts, batch: BatchFacts) -> bool:
+    def _goes_on(self, run: VerifiedBatch, batch: VerifiedBatch) -> bool:
         if batch.leader_epoch != run.leader_epoch or batch.base_offset != run.last_offset + 1:
             return False
         first_cut = bisect_right(self._cuts, run.base_offset)
@@ -321,8 +321,8 @@ class _Recital:
         segment: SegmentToVerify,
         files: set[str],
         next_start: NextStart,
-        report: Callable[[Damage], None],
-        meet: Callable[[BatchFacts], None],
+        report: Callable[[OpenFinding], None],
+        meet: Callable[[VerifiedBatch], None],
         advance: Callable[[int], None],
     ) -> ScannedSegment:
         notes = self._notes.pop(segment.base_offset, None)
@@ -333,9 +333,9 @@ class _Recital:
             fields = note._asdict()
             if note.file is not None:
                 what = {name: fields[name] for name in ("position", "offset", "what", "if_it_stays")}
-                report(Damage(Path(note.file), **what, may_raise=tuple(fields["may_raise"].split())))
+                report(OpenFinding(Path(note.file), **what, may_raise=tuple(fields["may_raise"].split())))
             else:
-                facts = {name: fields[name] for name in BatchFacts._fields if name != "marker"}
-                meet(BatchFacts(**facts, marker=None))
+                facts = {name: fields[name] for name in VerifiedBatch._fields if name != "marker"}
+                meet(VerifiedBatch(**facts, marker=None))
         assert end.end is not None and end.is_preallocated is not None
         return ScannedSegment(end.end, end.next_offset, end.is_preallocated)

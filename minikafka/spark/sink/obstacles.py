@@ -15,11 +15,11 @@ from minikafka.common.errors import KafkaException, KafkaStorageException, Topic
 from minikafka.common.file_kind import kind_of
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.spark.shared_directory import is_directory, is_regular_file, refuse_other_than_file
 
 _REPLACED = (

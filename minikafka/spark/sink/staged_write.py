@@ -42,10 +42,10 @@ from minikafka.common.errors import (
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.spark.shared_directory import delete_staged, locked
 from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (
@@ -63,7 +63,7 @@ from minikafka.spark.sink.write_mark import (
     read_mark,
     staged_directories,
 )
-from minikafka.spark.surrounding_log_dir import require_outside_log_dirs
+from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
@@ -71,10 +71,11 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
 
     Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
     another write of the topic uses the directory, or for one of another node; IllegalArgumentException for one that
-    lies in another log directory. Then nothing has changed, but for what dead writes left, and `.lock`.
+    lies in another log directory, or holds one. Then nothing has changed, but for what dead writes left, and `.lock`.
     """
     log_dir = options.log_dir
     require_outside_log_dirs(log_dir.parent)
+    require_no_log_dirs_in(log_dir)
     with storage_errors(log_dir):
         made_log_dir = not log_dir.exists()
         log_dir.mkdir(parents=True, exist_ok=True)
@@ -144,10 +145,12 @@ def abort(mark: WriteMark) -> None:
 
 @contextmanager
 def storage_errors(place: Path, consequence: str = "") -> Iterator[None]:
-    """Errors of the operating system, also below Kafka's own, become one line that names place and reason."""
+    """Errors of the operating system become one line that names place and reason, also where one is the cause of
+    another exception: an index is refused after a full disk had no room for an entry of it.
+    """
     try:
         yield
-    except (OSError, KafkaStorageException) as error:
+    except Exception as error:
         reason: BaseException | None = error
         while reason is not None and not (isinstance(reason, OSError) and reason.errno is not None):
             reason = reason.__cause__

@@ -3,8 +3,8 @@
 import base64
 
 from minikafka.common.errors import RuntimeException
+from minikafka.messages.compiled_codec import read_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import read_message
 from minikafka.messages.message_tables import message_schema
 from minikafka.record.format.record import Record
 from minikafka.tools.dump_log.coordinator_messages import CoordinatorMessages

@@ -1,8 +1,9 @@
 """The messages in the keys and values of a coordinator's records."""
 
 from minikafka.common.errors import BufferUnderflowException, RuntimeException
+from minikafka.messages.compiled_codec import read_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import Message, read_message
+from minikafka.messages.message_codec import Message
 from minikafka.messages.message_schema import MessageSchema
 from minikafka.messages.message_tables import message_schemas
 from minikafka.tools.dump_log.record_decoders import CANNOT_DECODE, java_message

@@ -5,8 +5,8 @@ Kafka: `ControlRecordUtils`, `LeaderChangeMessage`, `SnapshotHeaderRecord`, `Sna
 """
 
 from minikafka.common.errors import NullPointerException
+from minikafka.messages.compiled_codec import read_message
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.messages.message_codec import read_message
 from minikafka.messages.message_tables import message_schema
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.tools.dump_log.java_json import java_json

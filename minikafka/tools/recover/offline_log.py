@@ -12,17 +12,16 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
-from minikafka.common.file_lock import FileLock
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME, LogDirLock
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
@@ -114,20 +113,10 @@ def locked(log_dir: Path, *, in_place: bool) -> Iterator[None]:
 
     Who does not work `in_place` holds it together with others of that kind, and also where nothing can be written.
     """
-    lock_file = log_dir / LOCK_FILE_NAME
-    if not os.path.lexists(lock_file):
+    with naming(log_dir / LOCK_FILE_NAME):
+        lock = LogDirLock(log_dir, shared=not in_place)
+    with lock:
         yield
-        return
-    require_regular(lock_file, follow_links=True)
-    lock = FileLock(lock_file, shared=not in_place)
-    try:
-        with naming(lock_file):
-            is_ours = lock.try_lock()
-        if not is_ours:
-            raise KafkaException(f"{lock_file} is held: a broker is running on this log directory, or another recover")
-        yield
-    finally:
-        lock.unlock_and_close()
 
 
 def ask(question: str, directory: Path) -> None:

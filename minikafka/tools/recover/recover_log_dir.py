@@ -34,15 +34,17 @@ from minikafka.common.time import ManualTime
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
-from minikafka.log.manager.broker_settings import LOG_SETTINGS, log_settings
+from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.metadata.kafka_config import require_valid
+from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
@@ -76,8 +78,6 @@ _OF_LOADING = ConfigDef(
     ]
 )
 """What a broker's file says of loading logs, beside the settings of topics. Kafka: `AbstractKafkaConfig.CONFIG_DEF`."""
-_OF_A_BROKER = {"node.id", "broker.id", "process.roles", "log.dir", "log.dirs", *_OF_LOADING.names, *LOG_SETTINGS}
-"""Of these a broker's file has some, and another file, by mistake, has none."""
 _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
 """Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
 
@@ -128,8 +128,8 @@ def settings_of(
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
-    OSError, ConfigException, NumberFormatException, RuntimeException for the file of another broker,
-    IllegalArgumentException for one that is no broker's, and what `read_cluster_settings` raises.
+    OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no broker's,
+    what `require_valid` raises for one with which Kafka would not start, and what `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -137,10 +137,12 @@ def settings_of(
         with naming(broker_config):
             broker = read_properties_file(broker_config)
             _require_own_broker(log_dir, broker)
-        if not broker.keys() & _OF_A_BROKER:
+        if not broker.keys() & kafka_config_def().config_keys.keys():
             raise IllegalArgumentException(
                 f"{broker_config} has no setting of a broker: --broker-config takes its server.properties"
             )
+        with naming(broker_config):
+            require_valid(broker)
     topics: dict[str, dict[str, object]] = {}
     metadata = log_dir / METADATA_DIRECTORY
     if metadata.is_dir():

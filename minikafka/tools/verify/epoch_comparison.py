@@ -8,7 +8,7 @@ from pathlib import Path
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, read_bounded
-from minikafka.tools.verify.findings import BatchFacts, Damage
+from minikafka.tools.verify.findings import OpenFinding, VerifiedBatch
 
 
 class EpochComparison:
@@ -18,12 +18,12 @@ class EpochComparison:
     - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
     """
 
-    def __init__(self, file: Path, report: Callable[[Damage], None]):
+    def __init__(self, file: Path, report: Callable[[OpenFinding], None]):
         self.file = file
         self._report = report
         self._entries: list[EpochEntry] | None = None
         self._starts: list[int] = []
-        self._contradictions: dict[int, Damage] = {}  # by the epoch of the batch
+        self._contradictions: dict[int, OpenFinding] = {}  # by the epoch of the batch
 
     def read(self) -> None:
         """Read the file. Raises OSError."""
@@ -32,14 +32,14 @@ class EpochComparison:
             self._entries = LeaderEpochCheckpointFile(self.file).read()
         except TOLD as error:
             raise_of_the_machine(error, self.file)
-            self._report(Damage(self.file, None, None, describe(error), may_raise=(type(error).__name__,)))
+            self._report(OpenFinding(self.file, None, None, describe(error), may_raise=(type(error).__name__,)))
             return
         self._starts = [entry.start_offset for entry in self._entries]
         lines = ["0", str(len(self._entries)), *(f"{entry.epoch} {entry.start_offset}" for entry in self._entries)]
         if data and data != "".join(f"{line}\n" for line in lines).encode():
-            self._report(Damage(self.file, None, None, "it can be read, but Kafka writes it otherwise"))
+            self._report(OpenFinding(self.file, None, None, "it can be read, but Kafka writes it otherwise"))
 
-    def pass_batch(self, batch: BatchFacts) -> None:
+    def pass_batch(self, batch: VerifiedBatch) -> None:
         """The next batch of the log."""
         if batch.leader_epoch == -1:
             self._contradictions = {e: d for e, d in self._contradictions.items() if d.offset > batch.last_offset}
@@ -51,7 +51,7 @@ class EpochComparison:
         epoch = self._entries[found].epoch if found >= 0 else None
         if epoch != batch.leader_epoch:
             what = f"the batch has leader epoch {batch.leader_epoch}, the checkpoint says {epoch} for its offset"
-            self._contradictions[batch.leader_epoch] = Damage(self.file, None, batch.base_offset, what)
+            self._contradictions[batch.leader_epoch] = OpenFinding(self.file, None, batch.base_offset, what)
 
     def finish(self, log_end_offset: int, waits_for_deletion: bool) -> None:
         """All batches have passed."""
@@ -61,13 +61,13 @@ class EpochComparison:
                     f"epoch {following.epoch} from {following.start_offset} does not follow {entry.epoch} "
                     f"from {entry.start_offset}"
                 )
-                self._report(Damage(self.file, None, None, what))
+                self._report(OpenFinding(self.file, None, None, what))
             if entry.start_offset > log_end_offset:
                 what = f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {log_end_offset}"
-                self._report(Damage(self.file, None, None, what))
+                self._report(OpenFinding(self.file, None, None, what))
         if any(entry.epoch < 0 or entry.start_offset < 0 for entry in self._entries or []):
             what = "it has a negative epoch or offset"
-            self._report(Damage(self.file, None, None, what, may_raise=("IllegalArgumentException",)))
+            self._report(OpenFinding(self.file, None, None, what, may_raise=("IllegalArgumentException",)))
         if not waits_for_deletion:
-            for damage in self._contradictions.values():
-                self._report(damage)
+            for open_finding in self._contradictions.values():
+                self._report(open_finding)

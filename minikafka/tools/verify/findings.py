@@ -64,7 +64,7 @@ class Note(NamedTuple):
     what: str
 
 
-class Damage(NamedTuple):
+class OpenFinding(NamedTuple):
     """A finding whose fate is not known yet.
 
     `if_it_stays`: words to add if nothing happens to it. `may_raise`: names of the exceptions that a load throws
@@ -110,7 +110,7 @@ class NextStart(NamedTuple):
         return f"offsets {due} to {offset - 1} are missing before it, and cleanup.policy=delete leaves no gaps"
 
 
-class BatchFacts(NamedTuple):
+class VerifiedBatch(NamedTuple):
     """The facts of a batch that the rest of the directory must agree with."""
 
     base_offset: int

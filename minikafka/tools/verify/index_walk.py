@@ -6,7 +6,7 @@ from pathlib import Path
 from struct import Struct
 
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.verify.findings import Damage
+from minikafka.tools.verify.findings import OpenFinding
 
 _CHUNK = 1 << 20
 MOST_FINDINGS = 100
@@ -22,7 +22,7 @@ class IndexWalk:
     ENTRY: Struct
     STAYS = ": an index is not checked at a start"
 
-    def __init__(self, file: Path, base_offset: int, untrimmed: bool, report: Callable[[Damage], None]):
+    def __init__(self, file: Path, base_offset: int, untrimmed: bool, report: Callable[[OpenFinding], None]):
         self._file = file
         self._base_offset = base_offset
         self._untrimmed = untrimmed
@@ -40,7 +40,7 @@ class IndexWalk:
         self._opened.close()
         if self._found > MOST_FINDINGS:
             untold = self._found - MOST_FINDINGS
-            self._report(Damage(self._file, None, None, f"{untold} more findings in this index", self.STAYS))
+            self._report(OpenFinding(self._file, None, None, f"{untold} more findings in this index", self.STAYS))
 
     def finish(self) -> None:
         """All batches have passed: no entry should be left."""
@@ -73,7 +73,7 @@ class IndexWalk:
     def _find(self, position: int, offset: int | None, what: str) -> None:
         self._found += 1
         if self._found <= MOST_FINDINGS:
-            self._report(Damage(self._file, position, offset, what, self.STAYS))
+            self._report(OpenFinding(self._file, position, offset, what, self.STAYS))
 
 
 class OffsetIndexWalk(IndexWalk):

@@ -33,7 +33,7 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
-from minikafka.tools.verify.findings import BatchFacts, Damage, Fate, Finding, NextStart, Note
+from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
@@ -102,7 +102,7 @@ class PartitionVerifier:
         self._noted = noted
         self._scan = scan
         self._follow_links = follow_links
-        self._damages: list[Damage] = []
+        self._open_findings: list[OpenFinding] = []
         self._all_read = True
         self._room_at: dict[str, int] = {}  # where in a segment room for later batches begins
 
@@ -117,7 +117,7 @@ class PartitionVerifier:
         self._verify_names(sorted(names), set(base_offsets))
         if os.path.lexists(self._directory / UNDO) and not self._reading(is_of_a_run_here, self._directory):
             stays = Fate.STAYS, "it stays"
-            self._found(Damage(self._directory / UNDO, None, None, NOT_OF_A_RUN_HERE, fate=stays))
+            self._found(OpenFinding(self._directory / UNDO, None, None, NOT_OF_A_RUN_HERE, fate=stays))
         snapshots = {
             offset: self._directory / name
             for name in names
@@ -134,7 +134,7 @@ class PartitionVerifier:
         if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
             self._epochs.finish(log_end_offset, self._waits_for_deletion)
         elif log_end_offset and base_offsets:
-            self._found(Damage(self._epochs.file, None, None, "the file is missing"))
+            self._found(OpenFinding(self._epochs.file, None, None, "the file is missing"))
         if PARTITION_METADATA_FILE_NAME in names:
             self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
         self._foretell(files)
@@ -146,16 +146,16 @@ class PartitionVerifier:
         is_sound = True
         for base, next_base in pairwise([*base_offsets, None]):
             if is_sound and (gap := self._next_start.gap(expected_offset, base)):
-                self._found(Damage(log_file(self._directory, base), None, base, gap))
+                self._found(OpenFinding(log_file(self._directory, base), None, base, gap))
             if not is_sound:  # what is wrong with the segment before is told
                 self._gaps.pass_untold(base)
-            found_before = len(self._damages)
+            found_before = len(self._open_findings)
             segment = SegmentToVerify(self._directory, base, next_base, max(expected_offset, base))
             listeners = self._found, self._meet, self._advance
             scanned = self._reading(self._scan, segment, names, self._next_start, *listeners)
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
-            is_sound = scanned is not None and len(self._damages) == found_before
+            is_sound = scanned is not None and len(self._open_findings) == found_before
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
             self._gaps.pass_batch(base_offsets[-1], base_offsets[-1])  # it may be empty
@@ -163,21 +163,21 @@ class PartitionVerifier:
                 self._note(note)
             start = {LOG_START_OFFSET_CHECKPOINT_FILE: self._next_start.log_start_offset}
             for what in beyond_the_end(start, expected_offset).values():
-                self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
+                self._found(OpenFinding(log_file(self._directory, base_offsets[0]), None, None, what))
             for name, what in beyond_the_end(self._noted if self._all_read else {}, expected_offset).items():
-                self._found(Damage(self._directory.parent / name, None, None, what))
+                self._found(OpenFinding(self._directory.parent / name, None, None, what))
         return expected_offset
 
-    def _meet(self, batch: BatchFacts) -> None:
+    def _meet(self, batch: VerifiedBatch) -> None:
         self._gaps.pass_batch(batch.base_offset, batch.last_offset + 1)
         self._snapshots.pass_batch(batch)
         self._epochs.pass_batch(batch)
 
     # ---- what could be read
 
-    def _found(self, damage: Damage) -> None:
-        if damage.file.name not in self._refused:  # it is there, whatever it is
-            self._damages.append(damage)
+    def _found(self, open_finding: OpenFinding) -> None:
+        if open_finding.file.name not in self._refused:  # it is there, whatever it is
+            self._open_findings.append(open_finding)
 
     def _could_not_read(self, line: str) -> None:
         self._all_read = False
@@ -197,11 +197,11 @@ class PartitionVerifier:
             file = self._directory / name
             if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
                 what = "left over from a snapshot that was not finished"
-                self._found(Damage(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
+                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
                 continue
             what = self._what_is_wrong_with_name(name, base_offsets)
             if what:
-                self._found(Damage(file, None, None, what, may_raise=self._exceptions_of_name(name)))
+                self._found(OpenFinding(file, None, None, what, may_raise=self._exceptions_of_name(name)))
 
     def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
         if name in (*_KNOWN_NAMES, UNDO) or _METADATA_SNAPSHOT.fullmatch(name):
@@ -238,7 +238,7 @@ class PartitionVerifier:
             PartitionMetadataFile(file).read()
         except TOLD as error:
             raise_of_the_machine(error, file)
-            self._found(Damage(file, None, None, describe(error), may_raise=(type(error).__name__,)))
+            self._found(OpenFinding(file, None, None, describe(error), may_raise=(type(error).__name__,)))
 
     # ---- what becomes of it
 
@@ -250,32 +250,32 @@ class PartitionVerifier:
             except (OSError, MemoryError) as error:
                 self._could_not_read(f"{self._directory}: the load cannot be rehearsed: {describe(error)}")
         if outcome is None:
-            for damage in self._damages:
-                self._report(Finding(*damage[:4], Fate.UNTOLD, _NOT_FORETOLD))
+            for open_finding in self._open_findings:
+                self._report(Finding(*open_finding[:4], Fate.UNTOLD, _NOT_FORETOLD))
             return
-        findings = [outcome.finding(damage) for damage in self._damages]
+        findings = [outcome.finding(open_finding) for open_finding in self._open_findings]
         for finding in findings:
             self._report(finding)
         told = {(finding.file.name, finding.fate) for finding in findings}
-        for damage in self._changes_of_segments(outcome, told):
-            self._report(outcome.finding(damage))
+        for open_finding in self._changes_of_segments(outcome, told):
+            self._report(outcome.finding(open_finding))
         if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
             what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
             accused = min(outcome.accuses, default=None)
             file = self._directory / accused if accused else self._directory
             self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
 
-    def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[Damage]:
+    def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[OpenFinding]:
         """What the load changes in segments although nothing in them explains it."""
         for name, size in sorted(outcome.cut.items()):
             if (name, Fate.CUT) not in told and self._room_at.get(name) != size:
-                yield Damage(self._directory / name, size, None, "from here on the load takes nothing")
+                yield OpenFinding(self._directory / name, size, None, "from here on the load takes nothing")
         for name in sorted(outcome.split):
             if (name, Fate.SPLIT) not in told:
-                yield Damage(self._directory / name, None, None, "its offsets do not fit one segment")
+                yield OpenFinding(self._directory / name, None, None, "its offsets do not fit one segment")
         first_cut = min(filter(outcome.ends_the_log, outcome.cut), default="~")
         for name in sorted(outcome.deleted):
             if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
-                yield Damage(
+                yield OpenFinding(
                     self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
                 )

@@ -25,7 +25,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.tools.failure import TOLD
 from minikafka.tools.read_bounded import of_the_machine
 from minikafka.tools.scratch_directory import scratch_directory
-from minikafka.tools.verify.findings import Damage, Fate, Finding, NextStart
+from minikafka.tools.verify.findings import Fate, Finding, NextStart, OpenFinding
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}
@@ -54,26 +54,26 @@ class Outcome(NamedTuple):
     log_start_offset: int | None
     log_end_offset: int | None
 
-    def finding(self, damage: Damage) -> Finding:
-        """The damage as a finding, with what becomes of it."""
-        return Finding(*damage[:4], *(damage.fate or self._fate_of(damage)))
+    def finding(self, open_finding: OpenFinding) -> Finding:
+        """The open finding with what becomes of it."""
+        return Finding(*open_finding[:4], *(open_finding.fate or self._fate_of(open_finding)))
 
-    def blames(self, damage: Damage) -> bool:
+    def blames(self, open_finding: OpenFinding) -> bool:
         """True if the load fails because of it."""
         if self.accuses:
-            return damage.file.name in self.accuses
-        return self.error in damage.may_raise
+            return open_finding.file.name in self.accuses
+        return self.error in open_finding.may_raise
 
-    def _fate_of(self, damage: Damage) -> tuple[Fate, str]:
-        name, is_segment = damage.file.name, is_log_file(damage.file)
+    def _fate_of(self, open_finding: OpenFinding) -> tuple[Fate, str]:
+        name, is_segment = open_finding.file.name, is_log_file(open_finding.file)
         if name in self.deleted:
             return Fate.DELETED, "the segment is deleted" if is_segment else "it is deleted"
         if name in self.renamed:
             return Fate.RENAMED, "the replacement is completed"
         if name in self.split:
             return Fate.SPLIT, "the segment is split in two or more"
-        if name in self.cut and damage.position is not None and damage.position >= self.cut[name]:
-            at = "here" if damage.position == self.cut[name] else f"before, at byte {self.cut[name]}"
+        if name in self.cut and open_finding.position is not None and open_finding.position >= self.cut[name]:
+            at = "here" if open_finding.position == self.cut[name] else f"before, at byte {self.cut[name]}"
             return Fate.CUT, f"the segment is cut {at}{self._later_segments(name)}"
         if name in self.rebuilt:
             index = name.endswith((*_ENTRY_SIZES, TXN_INDEX_FILE_SUFFIX))
@@ -82,9 +82,9 @@ class Outcome(NamedTuple):
             return Fate.RENAMED, "a .swap file takes its place"
         if name in self.made:
             return Fate.MADE, "it is made anew" if self.made[name] else "an empty one is made"
-        if self.blames(damage):
+        if self.blames(open_finding):
             return Fate.LOAD_FAILS, f"the load fails with {self.error}"
-        return Fate.STAYS, "it stays" + damage.if_it_stays
+        return Fate.STAYS, "it stays" + open_finding.if_it_stays
 
     def _later_segments(self, name: str) -> str:
         return ", and every later segment is deleted" if self.ends_the_log(name) else ""

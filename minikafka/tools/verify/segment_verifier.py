@@ -22,7 +22,7 @@ from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.record_batch import CURRENT_MAGIC_VALUE, MAGIC_VALUE_V2
 from minikafka.tools.failure import naming
 from minikafka.tools.read_bounded import of_the_machine, read_bounded
-from minikafka.tools.verify.findings import BatchFacts, Damage, NextStart
+from minikafka.tools.verify.findings import NextStart, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.index_walk import OffsetIndexWalk, TimeIndexWalk
 
 _SMALLEST_SEGMENT_BYTES = 1 << 20
@@ -62,8 +62,8 @@ class SegmentScan(Protocol):
         segment: SegmentToVerify,
         files: set[str],
         next_start: NextStart,
-        report: Callable[[Damage], None],
-        meet: Callable[[BatchFacts], None],
+        report: Callable[[OpenFinding], None],
+        meet: Callable[[VerifiedBatch], None],
         advance: Callable[[int], None],
         /,
     ) -> ScannedSegment: ...
@@ -73,13 +73,13 @@ def verify_segment(
     segment: SegmentToVerify,
     files: set[str],
     next_start: NextStart,
-    report: Callable[[Damage], None],
-    meet: Callable[[BatchFacts], None],
+    report: Callable[[OpenFinding], None],
+    meet: Callable[[VerifiedBatch], None],
     advance: Callable[[int], None],
 ) -> ScannedSegment:
     """Check a segment, and those of its indexes that are among the directory's `files`.
 
-    Each damage is passed to `report`, each batch to `meet`, the number of bytes read to `advance`. Raises OSError,
+    Each finding is passed to `report`, each batch to `meet`, the number of bytes read to `advance`. Raises OSError,
     MemoryError for what cannot be read.
     """
     directory, base_offset, next_base_offset, expected_offset = segment
@@ -100,7 +100,7 @@ class SegmentVerifier:
     Indexes are walked beside the batches, entry by entry, so memory does not grow with the segment. No file is mapped,
     because one that is cut in the meantime would end the process.
 
-    `next_base_offset` is that of the following segment, None for the last. Each damage is passed to `report`, each
+    `next_base_offset` is that of the following segment, None for the last. Each finding is passed to `report`, each
     batch to `meet`, the number of bytes read to `advance`.
     """
 
@@ -111,8 +111,8 @@ class SegmentVerifier:
         next_base_offset: int | None,
         next_start: NextStart,
         *,
-        report: Callable[[Damage], None],
-        meet: Callable[[BatchFacts], None],
+        report: Callable[[OpenFinding], None],
+        meet: Callable[[VerifiedBatch], None],
         advance: Callable[[int], None],
     ):
         self._directory = directory
@@ -160,7 +160,7 @@ class SegmentVerifier:
                     index.finish()
                 # A segment without bytes may not have used its index yet, and what is recovered gets a new one anyway.
                 elif self._end and not (self._is_last and self._recovered):
-                    self._report(Damage(file, None, None, "the index is missing"))
+                    self._report(OpenFinding(file, None, None, "the index is missing"))
         finally:
             file_records.close_handlers()
             for index in (offsets, times):
@@ -215,7 +215,7 @@ class SegmentVerifier:
             file.seek(self._end)
             return not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(_CHUNK), b""))
 
-    def _verify_batch(self, batch: Batch, expected_offset: int) -> BatchFacts | None:
+    def _verify_batch(self, batch: Batch, expected_offset: int) -> VerifiedBatch | None:
         """The facts of the batch at `self._end`; None when nothing after it can be trusted."""
         try:
             batch.ensure_valid()
@@ -251,7 +251,7 @@ class SegmentVerifier:
             self._find(what, facts.base_offset)
         return facts
 
-    def _facts(self, batch: Batch) -> BatchFacts:
+    def _facts(self, batch: Batch) -> VerifiedBatch:
         is_new = batch.magic >= MAGIC_VALUE_V2
         marker = None
         try:
@@ -268,7 +268,7 @@ class SegmentVerifier:
                     marker = next((ControlRecordType.parse(record.key) for record in batch), None)
             except _UNREADABLE as error:
                 self._find_unreadable("it is not a marker that can be read", "committed readers", batch, error)
-        return BatchFacts(
+        return VerifiedBatch(
             base_offset=_base_offset(batch),
             last_offset=batch.last_offset,
             leader_epoch=batch.partition_leader_epoch if is_new else -1,
@@ -286,7 +286,7 @@ class SegmentVerifier:
         self._find(f"{what}: {name}: {error}", _base_offset(batch), f", and {readers} fail on it", (name,))
 
     def _find(self, what: str, offset: int | None, if_it_stays: str = "", may_raise: tuple[str, ...] = ()) -> None:
-        self._report(Damage(self._file, self._end, offset, what, if_it_stays, may_raise))
+        self._report(OpenFinding(self._file, self._end, offset, what, if_it_stays, may_raise))
 
     # ---- the transaction index
 
@@ -307,10 +307,10 @@ class SegmentVerifier:
                 what = f"no abort there can lead to its last stable offset, {last_stable}"
             else:
                 continue
-            self._report(Damage(file, position, last, what, stays, ("KafkaException",)))
+            self._report(OpenFinding(file, position, last, what, stays, ("KafkaException",)))
         torn = os.stat(file).st_size - len(entries)
         if torn:
-            self._report(Damage(file, len(entries), None, f"{torn} bytes after the last entry"))
+            self._report(OpenFinding(file, len(entries), None, f"{torn} bytes after the last entry"))
 
 
 def _aborted_txns(file: Path) -> bytes:

@@ -8,7 +8,7 @@ from minikafka.common.errors import CorruptSnapshotException
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.tools.failure import naming
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.verify.findings import BatchFacts, Damage
+from minikafka.tools.verify.findings import OpenFinding, VerifiedBatch
 
 
 class SnapshotComparison:
@@ -23,17 +23,17 @@ class SnapshotComparison:
         self,
         files: dict[int, Path],
         first_offset: int,
-        report: Callable[[Damage], None],
+        report: Callable[[OpenFinding], None],
         reading: Callable[..., object],
     ):
         self._waiting = sorted(files.items(), reverse=True)
         self._first_offset = first_offset
         self._report = report
         self._reading = reading
-        self._last_batches: dict[int, BatchFacts] = {}
+        self._last_batches: dict[int, VerifiedBatch] = {}
         self._covered = OffsetRanges()
 
-    def pass_batch(self, batch: BatchFacts) -> None:
+    def pass_batch(self, batch: VerifiedBatch) -> None:
         """Take in the next batch of the log."""
         while self._waiting and self._waiting[-1][0] <= batch.last_offset:
             self._reading(self._compare, *self._waiting.pop())
@@ -47,7 +47,7 @@ class SnapshotComparison:
         while self._waiting:
             offset, file = self._waiting.pop()
             if offset > log_end_offset:
-                self._report(Damage(file, None, None, f"it lies beyond the log's end {log_end_offset}"))
+                self._report(OpenFinding(file, None, None, f"it lies beyond the log's end {log_end_offset}"))
             else:
                 self._reading(self._compare, offset, file)
 
@@ -56,12 +56,12 @@ class SnapshotComparison:
             with naming(file):
                 entries = read_snapshot(require_bounded(file))
         except CorruptSnapshotException as error:
-            self._report(Damage(file, None, None, f"CorruptSnapshotException: {error}"))
+            self._report(OpenFinding(file, None, None, f"CorruptSnapshotException: {error}"))
             return
         for entry in entries:
             what = self._what_is_wrong_with(entry, offset)
             if what and entry.last_data_offset >= self._first_offset:
-                self._report(Damage(file, None, entry.last_data_offset, what))
+                self._report(OpenFinding(file, None, entry.last_data_offset, what))
 
     def _what_is_wrong_with(self, entry, snapshot_offset: int) -> str | None:
         """Words for how a producer's entry contradicts its last batch below the snapshot's offset."""

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import MetadataRecord
 from minikafka.messages.framed_message import write_framed
-from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
-from minikafka.metadata.leader_and_isr import BrokerState
-from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_version import record_version
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.scala_objects import new_instance, scala_constructor
@@ -122,19 +120,24 @@ class KafkaCluster:
         if asked is None:
             return None
         epoch, proposals = asked
-        return AlterPartitionRequest(broker_id, epoch, tuple(map(_proposal, proposals)))
+        make_topic = AlterPartitionRequest.TopicData
+        topics: dict[str, AlterPartitionRequest.TopicData] = {}
+        for topic_id, *fields in proposals:
+            topics.setdefault(topic_id, make_topic(topic_id=topic_id)).partitions.append(_proposal(*fields))
+        return AlterPartitionRequest(broker_id=broker_id, broker_epoch=epoch, topics=list(topics.values()))
 
     def answer_alter_partition(self, broker_id: int, response: AlterPartitionResponse) -> None:
         """Answer what the broker asks for."""
         lines = self.kafka.find_class("java.util.ArrayList")()
-        for result in response.partitions:
-            isr = ",".join(map(str, result.isr))
-            lines.add(
-                f"{result.topic_id} {result.partition_index} {int(result.error)} {result.leader_id} "
-                f"{result.leader_epoch} {isr} {int(result.leader_recovery_state)} {result.partition_epoch}"
-            )
+        for topic in response.topics:
+            for result in topic.partitions:
+                isr = ",".join(map(str, result.isr))
+                lines.add(
+                    f"{topic.topic_id} {result.partition_index} {int(result.error_code)} {result.leader_id} "
+                    f"{result.leader_epoch} {isr} {int(result.leader_recovery_state)} {result.partition_epoch}"
+                )
         with kafka_errors():
-            self._replicas.answerAlterPartition(broker_id, int(response.error), lines)
+            self._replicas.answerAlterPartition(broker_id, int(response.error_code), lines)
 
     # What can be seen
 
@@ -160,9 +163,14 @@ def _kafka_replicas(kafka: KafkaJvm, start_ms: int) -> Any:
     return new_instance(kafka, constructor, kafka.find_class("java.lang.Long").valueOf(str(start_ms)))
 
 
-def _proposal(fields: list) -> AlterPartitionData:
-    topic_id, partition, leader_epoch, partition_epoch, isr, recovery = fields
-    members = tuple(BrokerState(*member) for member in isr)
-    return AlterPartitionData(
-        topic_id, partition, leader_epoch, partition_epoch, members, LeaderRecoveryState(recovery)
+def _proposal(
+    partition: int, leader_epoch: int, partition_epoch: int, isr: list[list[int]], recovery: int
+) -> AlterPartitionRequest.TopicData.PartitionData:
+    make = AlterPartitionRequest.TopicData.PartitionData
+    return make(
+        partition_index=partition,
+        leader_epoch=leader_epoch,
+        partition_epoch=partition_epoch,
+        new_isr_with_epochs=[make.BrokerState(broker_id=id, broker_epoch=epoch) for id, epoch in isr],
+        leader_recovery_state=recovery,
     )

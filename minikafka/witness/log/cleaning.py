@@ -91,7 +91,7 @@ class LogCleanerTurns:
         try:
             cleaned = thread.clean_filthiest_log()
         except LogCleaningException as failure:
-            self._manager.mark_partition_uncleanable(Path(log.parent_dir), log.topic_partition)
+            self._manager.mark_partition_uncleanable(log.parent_dir, log.topic_partition)
             raise failure.__cause__ from None
         return CleaningTurn(
             cleaned,

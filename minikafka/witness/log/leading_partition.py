@@ -20,11 +20,11 @@ _MAX_BYTES = 1_048_576
 
 
 class LeadingPartition:
-    """minikafka's `Partition` as leader of a log, minikafka's or Kafka's, with followers that a story moves.
+    """minikafka's `Partition` as leader of a log, minikafka's or Kafka's, with followers that a workload moves.
 
     Which ends the high watermark waits for is decided by `Partition` alone. What a broker would do besides is left out,
     so that one log can be looked at: nobody joins or leaves the ISR by himself (no broker is known to be alive), and
-    the log's leader epochs are not touched, since the story's appends name theirs.
+    the log's leader epochs are not touched, since the workload's appends name theirs.
     """
 
     def __init__(self, log: Any, isr: Iterable[int]):
@@ -43,7 +43,7 @@ class LeadingPartition:
             delayed_operations=_NobodyWaits(),
             metadata_cache=MetadataCache(_LEADER),
             log_manager=None,  # the log is there, and is never truncated through the partition
-            alter_partition_manager=None,  # the ISR changes as the story says
+            alter_partition_manager=None,  # the ISR changes as the workload says
         )
         self._partition.leader_replica_id = _LEADER
         self.log = log

@@ -91,13 +91,6 @@ class OneLogManager:
             log.append_as_leader(records, 0)
         log.update_high_watermark(log.log_end_offset)
 
-    def next_failed_log_dir(self) -> str:
-        """The next log directory that is reported as offline; waits for one."""
-        channel = self.manager.log_dir_failure_channel
-        if isinstance(self.manager, KafkaLogManager):
-            return channel.takeNextOfflineLogDir()
-        return channel.take_next_offline_log_dir()
-
     def note_cleaned(self, partition: TopicPartition, offset: int) -> None:
         """Make the cleaner's checkpoint say that the partition is clean below `offset`, as after a cleaning."""
         if isinstance(self.manager, KafkaLogManager):

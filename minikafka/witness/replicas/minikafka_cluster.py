@@ -11,8 +11,8 @@ from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import MetadataRecord
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.network.request import NoBytes
 from minikafka.network.request_channel import Ticket
 from minikafka.record.format.memory_records import MemoryRecords

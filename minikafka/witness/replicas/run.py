@@ -8,8 +8,9 @@ from typing import Protocol
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
@@ -197,7 +198,7 @@ class ReplicaRunner:
             raise Impossible(f"broker {broker} asks for nothing")
         whole, error = Errors[operation.option("whole")], Errors[operation.option("error")]
         if whole is not Errors.NONE:
-            response = AlterPartitionResponse(whole)
+            response = AlterPartitionResponse(error_code=whole)
         elif error is not Errors.NONE:
             response = self.controller.refuse(request, error)
         else:
@@ -413,16 +414,20 @@ def in_words(request: AlterPartitionRequest | None) -> str:
     """What a leader asks for, in the order of the partitions' names: Kafka's order is that of its hash maps."""
     if request is None:
         return "nothing"
-    partitions = sorted(request.partitions, key=lambda asked: (asked.topic_id, asked.partition_index))
-    return f"broker epoch {request.broker_epoch}: " + "; ".join(map(_proposal_in_words, partitions))
+    proposals = sorted(
+        (topic.topic_id, asked.partition_index, _proposal_in_words(topic.topic_id, asked))
+        for topic in request.topics
+        for asked in topic.partitions
+    )
+    return f"broker epoch {request.broker_epoch}: " + "; ".join(words for _, _, words in proposals)
 
 
-def _proposal_in_words(asked: AlterPartitionData) -> str:
+def _proposal_in_words(topic_id: str, asked: AlterPartitionRequest.TopicData.PartitionData) -> str:
     isr = ", ".join(f"{each.broker_id} (broker epoch {each.broker_epoch})" for each in asked.new_isr_with_epochs)
     return (
-        f"ISR {isr} for partition {asked.partition_index} of topic {asked.topic_id}, "
+        f"ISR {isr} for partition {asked.partition_index} of topic {topic_id}, "
         f"leader epoch {asked.leader_epoch}, partition epoch {asked.partition_epoch}, "
-        f"{asked.leader_recovery_state.name}"
+        f"{LeaderRecoveryState(asked.leader_recovery_state).name}"
     )
 
 

@@ -1,11 +1,13 @@
 """A controller that does what a workload says: it writes metadata records, and answers a leader when it is told to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import uuid_from_bytes
+from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
@@ -18,17 +20,14 @@ from minikafka.messages.cluster_metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from minikafka.metadata.alter_partition import (
-    AlterPartitionData,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    AlterPartitionResult,
-)
 from minikafka.metadata.broker_registration import BrokerRegistrationFencingChange
 from minikafka.metadata.configuration_control_manager import MIN_IN_SYNC_REPLICAS_CONFIG
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
 from minikafka.metadata.leader_recovery_state import NO_CHANGE, LeaderRecoveryState
+
+_Proposal: TypeAlias = AlterPartitionRequest.TopicData.PartitionData
+_Result: TypeAlias = AlterPartitionResponse.TopicData.PartitionData
 
 
 @dataclass(frozen=True)
@@ -195,15 +194,14 @@ class ScriptedController:
 
     def accept(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """Do what a leader asks, where its epochs are the controller's, and say what came of it."""
-        return AlterPartitionResponse(Errors.NONE, tuple(self._accept(asked) for asked in request.partitions))
+        return _answer(request, self._accept)
 
     def refuse(self, request: AlterPartitionRequest, error: Errors) -> AlterPartitionResponse:
         """Answer each of a leader's proposals with this error."""
-        refusals = (AlterPartitionResult(asked.topic_id, asked.partition_index, error) for asked in request.partitions)
-        return AlterPartitionResponse(Errors.NONE, tuple(refusals))
+        return _answer(request, lambda _, asked: _Result(partition_index=asked.partition_index, error_code=error))
 
-    def _accept(self, asked: AlterPartitionData) -> AlterPartitionResult:
-        found = [key for key, state in self.partitions.items() if state.topic_id == asked.topic_id]
+    def _accept(self, topic_id: str, asked: _Proposal) -> _Result:
+        found = [key for key, state in self.partitions.items() if state.topic_id == topic_id]
         key = next((key for key in found if key[1] == asked.partition_index), None)
         error = Errors.NONE
         if key is None:
@@ -215,19 +213,29 @@ class ScriptedController:
         elif asked.partition_epoch != self.partitions[key].partition_epoch:
             error = Errors.INVALID_UPDATE_VERSION
         if key is None or error is not Errors.NONE:
-            return AlterPartitionResult(asked.topic_id, asked.partition_index, error)
+            return _Result(partition_index=asked.partition_index, error_code=error)
         self.change_partition(*key, isr=[member.broker_id for member in asked.new_isr_with_epochs])
         state = self.partitions[key]
-        return AlterPartitionResult(
-            asked.topic_id,
-            asked.partition_index,
-            Errors.NONE,
+        return _Result(
+            partition_index=asked.partition_index,
             leader_id=state.leader,
             leader_epoch=state.leader_epoch,
-            isr=state.isr,
+            isr=list(state.isr),
             leader_recovery_state=state.recovery,
             partition_epoch=state.partition_epoch,
         )
+
+
+def _answer(request: AlterPartitionRequest, decide: Callable[[str, _Proposal], _Result]) -> AlterPartitionResponse:
+    make_topic = AlterPartitionResponse.TopicData
+    return AlterPartitionResponse(
+        topics=[
+            make_topic(
+                topic_id=topic.topic_id, partitions=[decide(topic.topic_id, asked) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
 
 
 def fixed_id(name: str, number: int) -> str:

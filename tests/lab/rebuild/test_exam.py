@@ -17,10 +17,10 @@ from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.exam import comparison, learners_log, questions
+from minikafka.lab.rebuild.exam import comparison, exam_questions, learners_log
+from minikafka.lab.rebuild.exam.exam_questions import LADDER
 from minikafka.lab.rebuild.exam.learners_file import source_of
 from minikafka.lab.rebuild.exam.learners_log import LearnersLog
-from minikafka.lab.rebuild.exam.questions import LADDER
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.sandbox.sandbox import SCRATCH
 
@@ -30,7 +30,7 @@ REFERENCE = Path(__file__).with_name("my_log_reference.py")
 @pytest.fixture
 def engine_judges(monkeypatch):
     """As on a machine without Kafka's jars."""
-    for module in (trial, comparison, questions):
+    for module in (trial, comparison, exam_questions):
         monkeypatch.setattr(module, "judge_name", lambda: trial.ENGINE)
 
 

@@ -93,7 +93,7 @@ class OurCleaner:
                 error = _words(failure, Path(todo.log.parent_dir))
             self.manager.done_cleaning(todo.topic_partition, Path(todo.log.parent_dir), end)
             if error:
-                self.manager.mark_partition_uncleanable(Path(todo.log.parent_dir), todo.topic_partition)
+                self.manager.mark_partition_uncleanable(todo.log.parent_dir, todo.topic_partition)
         deletable = self.manager.deletable_logs()
         deleted = tuple((str(tp), log.delete_old_segments()) for tp, log in deletable.items())
         self.manager.done_deleting(deletable)

@@ -23,7 +23,7 @@ ONE_THREAD = CleanerConfig(io_buffer_size=2000, backoff_ms=15_000)
 TURN = "kafka-log-cleaner-thread-0"
 
 
-class House:
+class CleanedLogs:
     """Two logs in a log directory, with a clock and a scheduler that are led by hand, and their cleaner."""
 
     def __init__(self, log_dir, config=ONE_THREAD, scheduler=None):
@@ -71,119 +71,121 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path):
-    return House(tmp_path)
+def cleaned(tmp_path):
+    return CleanedLogs(tmp_path)
 
 
-def test_turns_follow_at_once_as_long_as_there_is_work_then_after_the_backoff(house):
-    house.fill(house.a)
-    house.fill(house.b)
-    house.cleaner.startup()
-    assert house.waiting == [TURN] and house.text() == ""
-    house.background.run_due_tasks()  # each cleaning is followed by a turn that is due at once
-    assert house.text() == "0\n2\na 0 16\nb 0 16\n"
-    house.fill(house.a)
-    house.time.sleep(14_999)
-    assert house.text() == "0\n2\na 0 16\nb 0 16\n"
-    house.time.sleep(1)
-    assert house.text() == "0\n2\na 0 32\nb 0 16\n"
-    house.cleaner.shutdown()
-    assert house.waiting == []
-    assert house.cleaner.await_cleaned(house.a, 32) and not house.cleaner.await_cleaned(house.a, 33, max_wait_ms=0)
+def test_turns_follow_at_once_as_long_as_there_is_work_then_after_the_backoff(cleaned):
+    cleaned.fill(cleaned.a)
+    cleaned.fill(cleaned.b)
+    cleaned.cleaner.startup()
+    assert cleaned.waiting == [TURN] and cleaned.text() == ""
+    cleaned.background.run_due_tasks()  # each cleaning is followed by a turn that is due at once
+    assert cleaned.text() == "0\n2\na 0 16\nb 0 16\n"
+    cleaned.fill(cleaned.a)
+    cleaned.time.sleep(14_999)
+    assert cleaned.text() == "0\n2\na 0 16\nb 0 16\n"
+    cleaned.time.sleep(1)
+    assert cleaned.text() == "0\n2\na 0 32\nb 0 16\n"
+    cleaned.cleaner.shutdown()
+    assert cleaned.waiting == []
+    assert cleaned.cleaner.await_cleaned(cleaned.a, 32) and not cleaned.cleaner.await_cleaned(
+        cleaned.a, 33, max_wait_ms=0
+    )
 
 
-def test_a_log_of_which_a_cleaning_fails_is_left_alone(house):
-    house.fill(house.a)
-    house.fill(house.b)
-    segment = min((house.log_dir / "a-0").glob("*.log"))
+def test_a_log_of_which_a_cleaning_fails_is_left_alone(cleaned):
+    cleaned.fill(cleaned.a)
+    cleaned.fill(cleaned.b)
+    segment = min((cleaned.log_dir / "a-0").glob("*.log"))
     data = bytearray(segment.read_bytes())
     data[16] = 7  # the magic
     segment.write_bytes(data)
-    house.cleaner.startup()
-    house.background.run_due_tasks()
-    house.time.sleep(15_000)
-    assert house.manager.uncleanable_partitions(house.log_dir) == {house.a}
-    assert house.text() == "0\n2\na 0 0\nb 0 16\n"
-    del house.logs[house.a]
-    house.time.sleep(15_000)
-    assert house.manager.uncleanable_partitions(house.log_dir) == set()
+    cleaned.cleaner.startup()
+    cleaned.background.run_due_tasks()
+    cleaned.time.sleep(15_000)
+    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == {cleaned.a}
+    assert cleaned.text() == "0\n2\na 0 0\nb 0 16\n"
+    del cleaned.logs[cleaned.a]
+    cleaned.time.sleep(15_000)
+    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == set()
 
 
-def test_a_failing_disk_takes_the_directory_offline(house, monkeypatch):
-    house.fill(house.a)
+def test_a_failing_disk_takes_the_directory_offline(cleaned, monkeypatch):
+    cleaned.fill(cleaned.a)
 
     def fail(*_):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(Cleaner, "clean", fail)
-    house.cleaner.startup()
-    house.background.run_due_tasks()
-    assert house.channel.has_offline_log_dir(str(house.log_dir))
-    assert house.manager.cleaning_state(house.a) is None
+    cleaned.cleaner.startup()
+    cleaned.background.run_due_tasks()
+    assert cleaned.channel.has_offline_log_dir(str(cleaned.log_dir))
+    assert cleaned.manager.cleaning_state(cleaned.a) is None
 
 
 @pytest.mark.parametrize("error", [KafkaStorageException("offline"), CorruptRecordException("damage")])
-def test_only_unknown_failures_make_a_partition_uncleanable(house, monkeypatch, error):
-    house.fill(house.a)
+def test_only_unknown_failures_make_a_partition_uncleanable(cleaned, monkeypatch, error):
+    cleaned.fill(cleaned.a)
 
     def fail(*_):
         raise error
 
     monkeypatch.setattr(Cleaner, "clean", fail)
-    thread = one_turn(house)
+    thread = one_turn(cleaned)
     is_damage = isinstance(error, CorruptRecordException)
-    assert house.manager.uncleanable_partitions(house.log_dir) == ({house.a} if is_damage else set())
+    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == ({cleaned.a} if is_damage else set())
     assert thread.last_stats.bytes_read == 0
 
 
-def one_turn(house):
-    house.cleaner.startup()
-    (thread,) = house.cleaner.cleaners
+def one_turn(cleaned):
+    cleaned.cleaner.startup()
+    (thread,) = cleaned.cleaner.cleaners
     thread.do_work()
     return thread
 
 
-def test_a_thread_that_cannot_choose_dies(house):
-    (house.log_dir / "cleaner-offset-checkpoint").write_text("0\n1\na 0 x\n")
-    house.cleaner.startup()
-    house.time.sleep(100_000)
-    assert house.cleaner.dead_thread_count == 1 and house.waiting == []
-    (house.log_dir / "cleaner-offset-checkpoint").write_text("")
-    house.cleaner.reconfigure(ONE_THREAD)
-    assert house.cleaner.dead_thread_count == 0 and house.waiting == [TURN]
+def test_a_thread_that_cannot_choose_dies(cleaned):
+    (cleaned.log_dir / "cleaner-offset-checkpoint").write_text("0\n1\na 0 x\n")
+    cleaned.cleaner.startup()
+    cleaned.time.sleep(100_000)
+    assert cleaned.cleaner.dead_thread_count == 1 and cleaned.waiting == []
+    (cleaned.log_dir / "cleaner-offset-checkpoint").write_text("")
+    cleaned.cleaner.reconfigure(ONE_THREAD)
+    assert cleaned.cleaner.dead_thread_count == 0 and cleaned.waiting == [TURN]
 
 
 def test_threads_share_memory_and_buffers(tmp_path):
-    house = House(tmp_path, CleanerConfig(num_threads=3, dedupe_buffer_size=7201, io_buffer_size=6000))
-    house.cleaner.startup()
-    assert [thread.cleaner.offset_map.slots for thread in house.cleaner.cleaners] == [100] * 3
-    assert house.waiting == [f"kafka-log-cleaner-thread-{i}" for i in range(3)]
-    house.cleaner.reconfigure(CleanerConfig(num_threads=2, max_io_bytes_per_second=77.0))
-    assert len(house.cleaner.cleaners) == 2 and house.cleaner.throttler.desired_rate_per_sec == 77
+    cleaned = CleanedLogs(tmp_path, CleanerConfig(num_threads=3, dedupe_buffer_size=7201, io_buffer_size=6000))
+    cleaned.cleaner.startup()
+    assert [thread.cleaner.offset_map.slots for thread in cleaned.cleaner.cleaners] == [100] * 3
+    assert cleaned.waiting == [f"kafka-log-cleaner-thread-{i}" for i in range(3)]
+    cleaned.cleaner.reconfigure(CleanerConfig(num_threads=2, max_io_bytes_per_second=77.0))
+    assert len(cleaned.cleaner.cleaners) == 2 and cleaned.cleaner.throttler.desired_rate_per_sec == 77
 
 
 @pytest.mark.parametrize(("threads", "refused"), [(0, "at least 1"), (1, "half"), (2, ""), (8, ""), (9, "double")])
 def test_the_number_of_threads_changes_by_at_most_a_factor_of_two(tmp_path, threads, refused):
-    house = House(tmp_path, CleanerConfig(num_threads=4))
+    cleaned = CleanedLogs(tmp_path, CleanerConfig(num_threads=4))
     if refused:
         with pytest.raises(ConfigException, match=refused):
-            house.cleaner.validate_reconfiguration(CleanerConfig(num_threads=threads))
+            cleaned.cleaner.validate_reconfiguration(CleanerConfig(num_threads=threads))
     else:
-        house.cleaner.validate_reconfiguration(CleanerConfig(num_threads=threads))
+        cleaned.cleaner.validate_reconfiguration(CleanerConfig(num_threads=threads))
 
 
 def test_without_threads_nothing_is_cleaned(tmp_path):
-    house = House(tmp_path, CleanerConfig(num_threads=0))
-    house.fill(house.a)
-    house.cleaner.startup()
-    house.time.sleep(100_000)
-    assert house.text() == ""
+    cleaned = CleanedLogs(tmp_path, CleanerConfig(num_threads=0))
+    cleaned.fill(cleaned.a)
+    cleaned.cleaner.startup()
+    cleaned.time.sleep(100_000)
+    assert cleaned.text() == ""
 
 
 class Gate:
     """Holds a cleaning where it looks whether it is to go on, so that others can act in the meantime."""
 
-    def __init__(self, house, monkeypatch):
+    def __init__(self, cleaned, monkeypatch):
         self.reached, self.opened = threading.Event(), threading.Event()
         original = Cleaner.clean_segments
 
@@ -193,18 +195,18 @@ class Gate:
             return original(*args)
 
         monkeypatch.setattr(Cleaner, "clean_segments", held)
-        house.cleaner.startup()
+        cleaned.cleaner.startup()
         assert self.reached.wait(10)
 
 
 @pytest.fixture
 def threaded(tmp_path):
     scheduler = KafkaScheduler(2)
-    house = House(tmp_path, CleanerConfig(io_buffer_size=2000, backoff_ms=10), scheduler)
+    cleaned = CleanedLogs(tmp_path, CleanerConfig(io_buffer_size=2000, backoff_ms=10), scheduler)
     scheduler.startup()
-    house.fill(house.a)
-    yield house
-    house.cleaner.shutdown()
+    cleaned.fill(cleaned.a)
+    yield cleaned
+    cleaned.cleaner.shutdown()
     scheduler.shutdown()
 
 

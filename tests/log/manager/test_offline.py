@@ -9,6 +9,7 @@ from minikafka.common.errors import KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.tools.verify.findings import Finding
 from minikafka.tools.verify.log_dir_verifier import partitions_of
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 
 P = [TopicPartition("topic", number) for number in range(4)]
 SEGMENTS = ["[4x100]"] * 7
@@ -36,7 +37,10 @@ def in_place_of(name):
 
 def taken(one):
     """The next log directory that the failure handler hears of."""
-    return one.next_failed_log_dir()
+    channel = one.manager.log_dir_failure_channel
+    if isinstance(one.manager, KafkaLogManager):
+        return channel.takeNextOfflineLogDir()
+    return channel.take_next_offline_log_dir()
 
 
 def test_a_checkpoint_that_cannot_be_written_takes_the_directory_offline(two_managers):

@@ -12,8 +12,8 @@ from minikafka.common.errors import IllegalStateException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.tools.recover.undo import UNDO
+from tests.golden.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 TOPIC_ID = "PpIMd8oaSBmIYZ7G-q3OmQ"
 P = [TopicPartition("topic", number) for number in range(4)]
 BATCHES = ("[3x100 pid=7 epoch=0 seq=0]", "[5x80]", *["[4x100]"] * 5)

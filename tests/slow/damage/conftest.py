@@ -17,8 +17,8 @@ from minikafka.tools.verify.partition_verifier import PartitionVerifier
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import TOPIC_ID, Runner, minikafka_log
 from minikafka.witness.log.workload import Workload
+from tests.golden.places import MIXED
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0" / "mixed-0"
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_DAMAGE", "1"))
 NOW = 1_700_000_020_000
 SMALL_INDEX = {"segment.index.bytes": 1200, "retention.ms": -1, "retention.bytes": -1}
@@ -61,7 +61,7 @@ class Origin:
 def golden(tmp_path_factory):
     """What a real broker left after a clean end: every codec, nulls, headers, transactions."""
     directory = tmp_path_factory.mktemp("golden") / "topic-0"
-    shutil.copytree(GOLDEN, directory)
+    shutil.copytree(MIXED, directory)
     (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {TOPIC_ID}")
     config = {"internal.segment.bytes": 1500, "index.interval.bytes": 250, **SMALL_INDEX}
     return Origin("golden", directory, config, 69)

@@ -1,14 +1,13 @@
 """The files beside the partitions, each byte of them damaged: minikafka reads what Kafka reads, or both refuse."""
 
 import random
-from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.witness.kafka.kafka_errors import kafka_errors
+from tests.golden.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."
 OFFSETS = b"0\n4\nmixed 0 69\norders 0 9223372036854775807\norders 12 0\na.b-c_d 3 1024\n"
 

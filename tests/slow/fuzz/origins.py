@@ -20,11 +20,11 @@ from minikafka.witness.log.differ import PROFILES
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import START_MS
+from tests.golden.places import GOLDEN
 from tests.slow.differential.test_old_formats import aged
 from tests.slow.fuzz.batches import sealed
 
 ROOT = Path(__file__).parents[3]
-GOLDEN = ROOT / "tests/golden/kafka-4.3.0"
 DATA = ROOT / "notebooks/data"
 DRAWN = 30
 """How many origins come from drawn workloads."""

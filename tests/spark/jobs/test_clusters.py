@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.spark.jobs.registry import JOBS
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import NOW, draw_log
 from tests.spark.jobs.clusters import SMALL, connect_server, python_without_minikafka, standalone_cluster
 from tests.spark.jobs.each_job import SCRATCH, answer
 from tests.spark.sink.test_killed import keys_in
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
 ROOT = Path(__file__).parents[3]
 

@@ -14,15 +14,15 @@ from click.testing import CliRunner
 from pyarrow import csv, parquet
 
 from minikafka.cli import main
+from minikafka.cli.spark import _require_readable
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.spark.jobs.command import _require_readable
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.result_output import json_lines, print_table, require_writable, write
 from minikafka.spark.jobs.spark_failures import reason
 from minikafka.spark.source.log_segments_on_disk import find_partitions
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from tests.golden.places import GOLDEN
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
 ROOT = Path(__file__).parents[3]
 

@@ -19,12 +19,12 @@ from minikafka.spark.jobs.segment_facts import segment_facts
 from minikafka.spark.jobs.unread_records import unread_records
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_settings
+from tests.golden.places import GOLDEN
 from tests.spark.object_store import BUCKET, ObjectStore
 from tests.spark.rows import rows
 
 pytestmark = pytest.mark.slow
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 URI = f"s3://{BUCKET}/log-dir"
 
 

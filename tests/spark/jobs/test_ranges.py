@@ -1,7 +1,5 @@
 """The tables `ranges` and `partitions`: a query of the records as rows, which make its byte ranges again."""
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 from pyspark import TaskContext
@@ -15,10 +13,9 @@ from minikafka.spark.source.damage import Damage, Mode, OnDamage
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import RangeRows
 from minikafka.spark.source.read_task import ReadTask
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.rows import rows
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 
 
 def test_rows_make_the_ranges_of_a_query_again(tmp_path):

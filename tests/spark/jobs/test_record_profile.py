@@ -17,10 +17,10 @@ from minikafka.spark.jobs.earlier_timestamps import EarlierTimestamps
 from minikafka.spark.jobs.histogram import Histogram
 from minikafka.spark.jobs.key_sketch import KeySketch
 from minikafka.spark.jobs.record_profile import profile_of_task
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.jobs.tasks import tasks_of_ranges
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.0"
 HOUR = 3_600_000
 
 

@@ -21,11 +21,11 @@ from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.verify import _findings, _notes, _Settings, verify
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_settings
+from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
 from tests.tools.noted_topics import note_topics
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 SETTINGS = _Settings((), follow_links=False, storage={})
 
 
@@ -60,13 +60,13 @@ def found_by_the_job(*directories: Path | str, **options) -> tuple[list[tuple], 
 
 
 def test_sound_directories():
-    for directory in (GOLDEN / "kafka-4.3.0", GOLDEN / "kafka-4.3.0" / "mixed-0"):
+    for directory in (GOLDEN, GOLDEN / "mixed-0"):
         assert found_by_the_job(directory) == found_by_the_tool(directory) == ([], [])
 
 
 def test_partitions_are_chosen_as_for_a_query(tmp_path):
     for name in ("mixed-0", "mixed-1", "other-0"):
-        shutil.copytree(GOLDEN / "kafka-4.3.0" / "mixed-0", tmp_path / name)
+        shutil.copytree(GOLDEN / "mixed-0", tmp_path / name)
         (tmp_path / name / "no-file-of-kafkas").touch()
 
     def asked(**options) -> set[str]:
@@ -83,7 +83,7 @@ def test_partitions_are_chosen_as_for_a_query(tmp_path):
 
 def test_two_directories_of_one_partition(tmp_path):
     for name in ("mixed-0", "mixed-00"):
-        shutil.copytree(GOLDEN / "kafka-4.3.0" / "mixed-0", tmp_path / name)
+        shutil.copytree(GOLDEN / "mixed-0", tmp_path / name)
     for directories in ([tmp_path], [tmp_path / "mixed-00", tmp_path / "mixed-0"]):
         findings, unread = found_by_the_tool(*directories)
         assert len(findings) == 1 and not unread
@@ -94,7 +94,7 @@ def test_two_directories_of_one_partition(tmp_path):
 def test_damaged_directories(seed, tmp_path):
     draw = random.Random(seed)
     log_dirs = [tmp_path / "one", tmp_path / "two"]
-    shutil.copytree(GOLDEN / "kafka-4.3.0", log_dirs[0])
+    shutil.copytree(GOLDEN, log_dirs[0])
     log_dirs[1].mkdir()
     draw_log(log_dirs[1], seed)
     if draw.random() < 0.5:  # the stop was clean
@@ -129,7 +129,7 @@ def damage(file: Path, draw: random.Random, fifo: str = "fifo") -> None:
 
 def test_segments_that_reach_into_each_other_and_batches_that_are_doubled(tmp_path):
     log_dir = tmp_path / "log"
-    shutil.copytree(GOLDEN / "kafka-4.3.0", log_dir)
+    shutil.copytree(GOLDEN, log_dir)
     first, second, *_ = sorted((log_dir / "mixed-0").glob("*.log"))
     first.write_bytes(first.read_bytes() + second.read_bytes())
     findings, unread = found_by_the_tool(log_dir)
@@ -139,7 +139,7 @@ def test_segments_that_reach_into_each_other_and_batches_that_are_doubled(tmp_pa
 
 
 def test_a_magic_above_the_highest(tmp_path):
-    shutil.copytree(GOLDEN / "kafka-4.3.0", tmp_path / "log")
+    shutil.copytree(GOLDEN, tmp_path / "log")
     first = min((tmp_path / "log/mixed-0").glob("*.log"))
     data = bytearray(first.read_bytes())
     data[16] = 6
@@ -196,7 +196,7 @@ def test_what_lies_in_an_object_store(tmp_path):
     with ObjectStore() as store:
         for seed in range(2):
             draw, log_dir = random.Random(seed), tmp_path / str(seed)
-            shutil.copytree(GOLDEN / "kafka-4.3.0", log_dir)
+            shutil.copytree(GOLDEN, log_dir)
             draw_log(log_dir, seed)
             if seed % 2:
                 (log_dir / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
@@ -239,7 +239,7 @@ def named(found: tuple[list[tuple], list[str]], uri: str, directory: Path) -> tu
 
 
 def test_with_spark(spark, tmp_path):
-    log_dir = Path(shutil.copytree(GOLDEN / "kafka-4.3.0", tmp_path / "log"))
+    log_dir = Path(shutil.copytree(GOLDEN, tmp_path / "log"))
     draw_log(log_dir, 1)
     for file in sorted(log_dir.rglob("*.log"))[::2]:
         damage(file, random.Random(2))

@@ -463,6 +463,32 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     assert names(tmp_path) == [".lock"]
 
 
+def test_a_disk_that_is_full_for_an_index_is_told_in_one_line(tmp_path, monkeypatch):
+    """At whichever entry: the last one of the time index is written when the log is closed."""
+    allocate, many = file_ops.allocate, [row(b"v" * 700) for _ in range(60)]
+    for some, failures in (([row()], 1), (many, 2)):
+        for before in range(failures + 1):
+            writer, left = begin(tmp_path), [before]
+
+            def full(mapping, position, size, path, left=left):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+                allocate(mapping, position, size, path)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(file_ops, "allocate", full)
+                if before == failures:
+                    task(writer, some)
+                else:
+                    with pytest.raises(
+                        KafkaStorageException, match=r"cannot be written: \[Errno 28\] No space[^\n]*index'$"
+                    ):
+                        task(writer, some)
+            writer.abort([None])
+            assert names(tmp_path) == [".lock"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_disk_that_fails_after_any_step_while_the_driver_lives(tmp_path, monkeypatch, replaces):
@@ -762,6 +788,18 @@ def test_a_log_directory_in_another_one_is_refused(tmp_path, below):
     with pytest.raises(IllegalArgumentException, match="lies in, the log directory"):
         write(tmp_path / below, [row()], topic="u")
     assert files(tmp_path) == before and not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("name", ["broker-1", "data", "t-0"])
+def test_a_log_directory_around_others_is_refused(tmp_path, name):
+    """The broker on `name` would start as before; the next write into it would be refused, and each of this folder."""
+    write(tmp_path / name, [row()])
+    before = files(tmp_path)
+    for overwrite in (False, True):
+        with pytest.raises(IllegalArgumentException, match=f"{tmp_path} holds the log directory {tmp_path / name},"):
+            write(tmp_path, [row()], overwrite=overwrite)
+    assert files(tmp_path) == before
+    write(tmp_path / "beside", [row()])
 
 
 def test_other_columns_are_refused(tmp_path):

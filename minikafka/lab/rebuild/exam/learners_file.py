@@ -1,9 +1,9 @@
 """Reads the file with a learner's log, which must be Python; what it imports, the sandbox has or has not."""
 
-import ast
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.python_source import parse
 from minikafka.lab.exercises.plain_file import read_plain_file
 
 _MOST_BYTES = 1 << 20
@@ -18,7 +18,7 @@ def source_of(file: Path) -> bytes:
     """
     source = read_plain_file(file, _MOST_BYTES, follow_links=True)
     try:
-        ast.parse(source, str(file))
+        parse(source, str(file))
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         raise IllegalArgumentException(f"{file}{line} is no Python: {error.msg}") from None

@@ -12,8 +12,8 @@ from typing import IO, Any
 import click
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.lab.rebuild.exam import learners_side
-from minikafka.lab.rebuild.exam.learners_side import MOST_BYTES, PARAMETERS
+from minikafka.lab.rebuild.exam import log_in_sandbox
+from minikafka.lab.rebuild.exam.log_in_sandbox import MOST_BYTES, PARAMETERS
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.sandbox.sandbox import ChildRaisedError, Limits, OutOfTimeError, Sandbox, SandboxError, Sees
 from minikafka.lab.stepper.stepper import in_words, without_directories
@@ -100,7 +100,11 @@ class LearnersLog:
 
     def _start(self) -> None:
         self._sandbox = Sandbox(
-            Path(learners_side.__file__), sees=SEES, limits=LIMITS, is_trusted=self._is_trusted, printed=subprocess.PIPE
+            Path(log_in_sandbox.__file__),
+            sees=SEES,
+            limits=LIMITS,
+            is_trusted=self._is_trusted,
+            printed=subprocess.PIPE,
         )
         try:
             self._sandbox.__enter__()

@@ -6,6 +6,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.append import solutions
+from minikafka.spark import session
 from minikafka.witness.log.dataframes import batches_frame, operations_frame
 from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
@@ -55,8 +56,6 @@ FROM judged
 
 def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
     """What Spark makes of the fetched batches: those before the first later epoch, then a fold over the log's end."""
-    from minikafka.spark import session
-
     spark = session()
     tables = {"operations": operations_frame(case.workload, spark), "batches": batches_frame(case.workload, spark)}
     rows = spark.sql(_ENDS, **tables).collect()

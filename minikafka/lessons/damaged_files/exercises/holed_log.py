@@ -110,7 +110,7 @@ holes = Exercise(
         Belief(
             _left(scans=lambda base, first: True),
             "You scan the whole log. Below the segment with the recovery point, Kafka checks only segments without "
-            "their index.",
+            "their index (and those with a damaged `.txnindex`).",
         ),
         Belief(
             _left(next_goes=False),

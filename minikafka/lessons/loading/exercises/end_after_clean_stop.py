@@ -114,8 +114,8 @@ ends = Exercise(
         ),
         Belief(
             _ends(lambda bases, rows: _right(bases, rows) if any(segment == bases[-1] for segment, *_ in rows) else 0),
-            "If the last segment is empty, your log ends at 0. It ends at the segment's base offset: Kafka never "
-            "uses an offset twice.",
+            "If the last segment is empty, your log ends at 0. It ends at the segment's base offset: the "
+            "offsets below it are used.",
         ),
     ],
     normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,

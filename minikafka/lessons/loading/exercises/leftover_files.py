@@ -95,7 +95,7 @@ leftovers = Exercise(
     judged_by_spark,
     solutions.files_gone,
     hints=[
-        "Three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no "
+        "Here three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no "
         "segment begins, except one.",
         "An index (.index, .timeindex or .txnindex) is deleted if there is no .log of the same offset. A snapshot is "
         "a *stray* if no segment begins at its offset.",

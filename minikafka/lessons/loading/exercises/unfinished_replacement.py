@@ -12,6 +12,7 @@ from minikafka.lab.stage.damage import SMALL, stopped_at_each_rename
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
 from minikafka.lessons.loading import solutions
 from minikafka.lessons.loading.copied_segments import replace_by_copies
+from minikafka.record.format.memory_records import MemoryRecords
 
 _TWO_BY_TWO = ((0, 6), (12, 18))
 _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash leaves
@@ -87,8 +88,6 @@ def _stops(groups: tuple[tuple[int, ...], ...]) -> list[dict[str, bytes]]:
 
 def _row(file: str, data: bytes):
     """(base, kind, suffix, next offset) of a segment's `.log` or `.index`; nothing for other files."""
-    from minikafka.record.format.memory_records import MemoryRecords
-
     base, kind, *suffix = [*file.split("."), ""] if "." not in file else file.split(".")
     if kind in ("log", "index"):
         batches = list(MemoryRecords.readable_records(data).batches()) if kind == "log" else []

@@ -8,6 +8,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
+from minikafka.witness.log.operations import parse_operation
 
 _COLUMNS = "producerId, baseOffset, lastOffset, transactional, control"
 _SCHEMA = "producerId BIGINT, baseOffset BIGINT, lastOffset BIGINT, transactional BOOLEAN, control BOOLEAN"
@@ -33,8 +34,6 @@ def _case(story: str) -> AskedCase:
         )
 
     def asked(factory: Any) -> list[tuple[int, int]]:
-        from minikafka.witness.log.operations import parse_operation
-
         runner = after_lines(lines, factory)
         producers = runner.apply(parse_operation("flush")).producers
         runner.let_go()

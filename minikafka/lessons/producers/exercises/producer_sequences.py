@@ -4,6 +4,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.producers import solutions
+from minikafka.spark import session
 from minikafka.witness.log.dataframes import batches_frame
 from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
@@ -51,8 +52,6 @@ FROM (SELECT array_sort(collect_list(struct(op, producer_epoch AS epoch, base_se
 
 def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
     """What Spark makes of the batches alone: a fold that carries epoch, last sequence and the last five batches."""
-    from minikafka.spark import session
-
     spark = session()
     rows = spark.sql(_SEQUENCES, batches=batches_frame(case.workload, spark)).collect()
     return [int(row.answer) if row.answer.isdigit() else row.answer for row in rows]

@@ -102,7 +102,7 @@ written_recovery_points = Exercise(
         ),
         Belief(
             _said(kinds=("roll", "append")),
-            "You use the log end. An append flushes nothing; a roll does.",
+            "You use the log end. By default an append flushes nothing; a roll does.",
         ),
         Belief(
             _said(tick=lambda now: now // 60 * 60),

@@ -124,7 +124,7 @@ LADDER = (
         ("append", "append", "append", "roll"),
         _SEGMENTS,
         "when a segment is full, also by its indexes; names of files; what becomes of a segment that is done",
-        "rolling by age, and by an offset that does not fit 32 bits",
+        "rolling by age, and by an offset that is too far above the base",
         chosen=("append_as_leader [1x555]\n" * 6,),  # of 625 bytes: four fill a segment to the last byte
     ),
     Question(

@@ -1,0 +1,403 @@
+"""A real broker and ours are asked the same by administrators, and answer the same; Kafka's tools work with ours."""
+
+import itertools
+import re
+import socket
+import time
+
+import pytest
+
+from minikafka.broker.broker_server import BrokerServer
+from minikafka.common.config_resource import ConfigResourceType
+from minikafka.metadata.configuration_control_manager import AlterConfigOp
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from minikafka.witness.kafka.kafka_tools import run_tool
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+TOPIC, BROKER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER
+GROUP, METRICS, LOGGER = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS, ConfigResourceType.BROKER_LOGGER
+OF_THE_MACHINE = {
+    "listeners": "ports",
+    "advertised.listeners": "ports",
+    "controller.quorum.voters": "ports",
+    "log.dirs": "paths",
+    "controller.listener.names": "the real broker has a listener for controllers",
+    "listener.security.protocol.map": "the real broker has a listener for controllers",
+}
+PATIENCE_S = 10
+
+
+class OneSide:
+    """A broker that is asked by bytes over a socket."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self._numbers = itertools.count()
+
+    def ask(self, api, version, body):
+        """The answer's body."""
+        number = next(self._numbers)
+        data = request_bytes(api, version, body, correlation_id=number, client_id="admin")
+        self.socket.sendall(len(data).to_bytes(4, "big") + data)
+        answer = self._receive(int.from_bytes(self._receive(4), "big"))
+        correlation_id, answered = parse_response(api, version, answer)
+        assert correlation_id == number
+        return answered
+
+    def _receive(self, count):
+        received = b""
+        while len(received) < count:
+            part = self.socket.recv(count - len(received))
+            assert part, "the connection was closed"
+            received += part
+        return received
+
+
+class BothSides:
+    """Kafka and ours, asked in turn."""
+
+    def __init__(self, kafka_port, our_port):
+        self.kafka, self.ours = OneSide(kafka_port), OneSide(our_port)
+
+    def ask(self, api, version, body):
+        """Our answer, which is Kafka's, too, when what `MASKS` names is made equal."""
+        kafka, ours = (made_equal(api, side.ask(api, version, body)) for side in (self.kafka, self.ours))
+        assert ours == kafka
+        return ours
+
+    def ask_again(self, api, version, body):
+        """The same for what follows from a change, which Kafka's broker hears of a little later."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if made_equal(api, self.kafka.ask(api, version, body)) == made_equal(
+                api, self.ours.ask(api, version, body)
+            ):
+                break
+            time.sleep(0.05)
+        return self.ask(api, version, body)
+
+
+def made_equal(api, body):
+    if api in MASKS:
+        MASKS[api](body)
+    return str(body)
+
+
+def mask_cluster(body):
+    """Ids are drawn, ports are free ones."""
+    assert len(body.cluster_id) in (0, 22)
+    body.cluster_id = ""
+    for broker in body.brokers:
+        broker.port = 0
+
+
+def mask_configs(body):
+    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied.
+
+    Settings that are not Kafka's come in the order of a hash table of all that is set, and more is set for Kafka.
+    """
+    for result in body.results:
+        result.configs.sort(key=lambda entry: entry.name)
+        if result.resource_type == LOGGER:
+            result.configs = [each for each in result.configs if each.name == "root"]
+        for entry in result.configs:
+            entry.documentation = None
+            if entry.name in OF_THE_MACHINE:
+                entry.value, entry.synonyms, entry.config_source = None, [], 0
+            if result.resource_type == LOGGER:
+                entry.value = None
+
+
+def mask_log_dirs(body):
+    """Paths and free space; partitions come in the order of hash tables."""
+    for result in body.results:
+        result.log_dir, result.usable_bytes, result.total_bytes = "", 0, 0
+        result.topics.sort(key=lambda topic: topic.name)
+        for topic in result.topics:
+            topic.partitions.sort(key=lambda partition: partition.partition_index)
+
+
+def mask_topics(body):
+    """Ids are drawn."""
+    for topic in body.topics:
+        topic.topic_id = ""
+
+
+def mask_resources(body):
+    """Names come in the order of hash tables."""
+    body.config_resources.sort(key=lambda resource: (resource.resource_type, resource.resource_name))
+
+
+MASKS = {
+    ApiKeys.DESCRIBE_CLUSTER: mask_cluster,
+    ApiKeys.DESCRIBE_CONFIGS: mask_configs,
+    ApiKeys.DESCRIBE_LOG_DIRS: mask_log_dirs,
+    ApiKeys.DESCRIBE_TOPIC_PARTITIONS: mask_topics,
+    ApiKeys.CREATE_TOPICS: mask_topics,
+    ApiKeys.LIST_CONFIG_RESOURCES: mask_resources,
+}
+
+
+@pytest.fixture(scope="module")
+def brokers(kafka, tmp_path_factory):
+    """A real broker, and ours with the same settings but for those of listeners and directories."""
+    home = tmp_path_factory.mktemp("admin")
+    with KafkaBroker(home / "kafka", {"log.retention.hours": "5", "num.io.threads": "4"}) as broker:
+        lines = (home / "kafka" / "server.properties").read_text().splitlines()
+        settings = dict(line.split("=", 1) for line in lines)
+        settings |= {"listeners": "PLAINTEXT://127.0.0.1:0"}
+        for name in ("log.dirs", "advertised.listeners", "listener.security.protocol.map"):
+            del settings[name]
+        server = BrokerServer([home / "ours"], settings)
+        server.start()
+        yield broker, server
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def both(brokers):
+    kafka, ours = brokers
+    both = BothSides(kafka.port, ours.endpoints[0].port)
+    make = request_class(ApiKeys.CREATE_TOPICS)
+    topics = [
+        make.CreatableTopic(name=name, num_partitions=2, replication_factor=1, configs=configs)
+        for name, configs in (
+            ("plain", []),
+            ("kept", [make.CreatableTopic.CreatableTopicConfig(name="cleanup.policy", value="compact")]),
+        )
+    ]
+    both.ask(ApiKeys.CREATE_TOPICS, 7, make(topics=topics, timeout_ms=PATIENCE_S * 1000))
+    return both
+
+
+def describe(*resources, **options):
+    make = request_class(ApiKeys.DESCRIBE_CONFIGS)
+    asked = [
+        make.DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+        for kind, name in resources
+    ]
+    return make(resources=asked, **{"include_synonyms": True, "include_documentation": True, **options})
+
+
+def incremental(*resources, validate_only=False):
+    """`resources`: a kind, a name, and changes: a setting's name, an operation, a value."""
+    make = request_class(ApiKeys.INCREMENTAL_ALTER_CONFIGS)
+    resource = make.AlterConfigsResource
+    return make(
+        validate_only=validate_only,
+        resources=[
+            resource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    resource.AlterableConfig(name=key, config_operation=operation, value=value)
+                    for key, operation, value in changes
+                ],
+            )
+            for kind, name, changes in resources
+        ],
+    )
+
+
+def legacy(*resources, validate_only=False):
+    make = request_class(ApiKeys.ALTER_CONFIGS)
+    resource = make.AlterConfigsResource
+    return make(
+        validate_only=validate_only,
+        resources=[
+            resource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[resource.AlterableConfig(name=key, value=value) for key, value in settings],
+            )
+            for kind, name, settings in resources
+        ],
+    )
+
+
+EVERYTHING = ((TOPIC, "plain"), (TOPIC, "kept"), (BROKER, "1"), (BROKER, ""), (GROUP, "g"), (METRICS, "m"))
+ODD = ((TOPIC, "none"), (TOPIC, "a/b"), (BROKER, "2"), (BROKER, "x"), (GROUP, ""), (METRICS, ""), (LOGGER, "1"))
+
+
+def test_settings(both):
+    for version in (1, 2, 3, 4):
+        options = {} if version >= 3 else {"include_documentation": False}
+        both.ask_again(ApiKeys.DESCRIBE_CONFIGS, version, describe(*EVERYTHING, *ODD, **options))
+    both.ask(ApiKeys.DESCRIBE_CONFIGS, 4, describe((99, "x"), (TOPIC, "plain")))
+
+
+SET, DELETE, APPEND, SUBTRACT = AlterConfigOp
+CHANGES = (
+    [(TOPIC, "plain", [("retention.ms", SET, "1000"), ("cleanup.policy", APPEND, "compact")])],
+    [(TOPIC, "plain", [("retention.ms", SET, "1000")]), (TOPIC, "kept", [("cleanup.policy", SUBTRACT, "compact")])],
+    [(TOPIC, "plain", [("retention.ms", DELETE, None), ("segment.bytes", SET, "2000000")])],
+    [(TOPIC, "plain", [("min.insync.replicas", SET, "2"), ("leader.replication.throttled.replicas", APPEND, "0:1")])],
+    [(TOPIC, "plain", [("cleanup.policy", SET, "sometimes")]), (TOPIC, "kept", [("flush.ms", SET, "9")])],
+    [(TOPIC, "plain", [("no.such.setting", SET, "1")])],
+    [(TOPIC, "plain", [("retention.ms", APPEND, "1")])],
+    [(TOPIC, "plain", [("retention.ms", SET, None)])],
+    [(TOPIC, "plain", [("retention.ms", SET, "x" * 30_000)])],
+    [(TOPIC, "plain", [("flush.messages", SET, "5"), ("flush.messages", DELETE, None)])],
+    [(TOPIC, "plain", [("flush.messages", SET, "5")]), (TOPIC, "plain", [("flush.ms", SET, "5")]), (TOPIC, "none", [])],
+    [(TOPIC, "plain", [("flush.messages", 9, "5")]), (TOPIC, "kept", [("flush.ms", SET, "8")])],
+    [(TOPIC, "", [("flush.ms", SET, "5")]), (TOPIC, "none", [("flush.ms", SET, "5")]), (99, "x", []), (0, "y", [])],
+    [(BROKER, "1", [("log.retention.ms", SET, "7777777"), ("log.cleanup.policy", APPEND, "compact")])],
+    [(BROKER, "1", [("log.retention.ms", SET, "7777777")]), (BROKER, "", [("log.retention.minutes", SET, "3")])],
+    [(BROKER, "", [("message.max.bytes", SET, "5000"), ("compression.type", SET, "zstd")])],
+    [(BROKER, "", [("log.dirs", SET, "/x"), ("node.id", SET, "3")]), (BROKER, "1", [("message.max.bytes", SET, "x")])],
+    [(BROKER, "", [("ssl.keystore.type", SET, "JKS")]), (BROKER, "1", [("ssl.keystore.type", SET, "JKS")])],
+    [(BROKER, "", [("listener.name.plaintext.ssl.keystore.type", SET, "JKS")])],
+    [(BROKER, "1", [("num.io.threads", SET, "9")])],
+    [(BROKER, "1", [("num.io.threads", SET, "1")]), (BROKER, "", [("log.cleaner.threads", SET, "3")])],
+    [(BROKER, "1", [("num.io.threads", SET, "0")]), (BROKER, "", [("log.cleaner.threads", SET, "0")])],
+    [(BROKER, "2", [("log.retention.ms", SET, "1")]), (BROKER, "x", [("log.retention.ms", SET, "1")])],
+    [(BROKER, "1", [("log.retention.ms", SET, "0")]), (BROKER, "", [("compression.type", APPEND, "zstd")])],
+    [(BROKER, "1", [("no.such.setting", SET, "1"), ("leader.replication.throttled.rate", SET, "9")])],
+    [(BROKER, "1", [("no.such.setting", APPEND, "1")]), (BROKER, "", [("log.retention.bytes", 7, "1")])],
+    [(BROKER, "1", [("min.insync.replicas", SET, "2")]), (BROKER, "", [("min.insync.replicas", DELETE, None)])],
+    [(BROKER, "", [("min.insync.replicas", SET, "2")])],
+    [(BROKER, "1", [("log.cleanup.policy", DELETE, None), ("log.retention.ms", DELETE, None)])],
+    [(LOGGER, "1", [("root", DELETE, None)]), (LOGGER, "2", []), (LOGGER, "x", [("root", SET, "INFO")])],
+    [(LOGGER, "1", [("root", SET, "LOUD")])],
+    [(LOGGER, "1", [("no.such.logger", SET, "INFO")])],
+    [(LOGGER, "1", [("root", APPEND, "INFO")])],
+)
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+@pytest.mark.parametrize("validate_only", [True, False])
+def test_changes(both, number, validate_only):
+    body = incremental(*CHANGES[number], validate_only=validate_only)
+    both.ask(ApiKeys.INCREMENTAL_ALTER_CONFIGS, 1 - number % 2, body)
+    both.ask_again(ApiKeys.DESCRIBE_CONFIGS, 4, describe(*EVERYTHING))
+
+
+# Not among them: a resource that is named twice. Kafka fails over its own answer then, and sends none.
+REPLACED = (
+    [(TOPIC, "plain", [("retention.ms", "99"), ("flush.ms", "3")]), (TOPIC, "none", [("flush.ms", "3")])],
+    [(TOPIC, "plain", [("flush.ms", "3"), ("flush.ms", "4")]), (TOPIC, "kept", [("flush.ms", None)])],
+    [(TOPIC, "plain", [("flush.ms", "-1")]), (TOPIC, "kept", [("cleanup.policy", "compact"), ("index.what", "1")])],
+    [(TOPIC, "plain", [])],
+    [(BROKER, "1", [("log.retention.ms", "55"), ("num.io.threads", "6")]), (BROKER, "3", []), (99, "", [])],
+    [(BROKER, "", [("log.retention.bytes", "99")]), (LOGGER, "1", [("root", "INFO")])],
+    [(BROKER, "", [("log.retention.bytes", "99"), ("min.insync.replicas", "1")])],
+    [(BROKER, "1", [("num.network.threads", "9")])],
+    [(BROKER, "1", [("background.threads", "40")])],
+    [(BROKER, "1", [])],
+)
+
+
+@pytest.mark.parametrize("number", range(len(REPLACED)))
+@pytest.mark.parametrize("validate_only", [True, False])
+def test_all_settings_of_a_resource_are_replaced(both, number, validate_only):
+    body = legacy(*REPLACED[number], validate_only=validate_only)
+    both.ask(ApiKeys.ALTER_CONFIGS, number % 3, body)
+    both.ask_again(ApiKeys.DESCRIBE_CONFIGS, 4, describe(*EVERYTHING))
+
+
+def more_partitions(*topics, validate_only=False):
+    make = request_class(ApiKeys.CREATE_PARTITIONS)
+    topic = make.CreatePartitionsTopic
+    asked = [
+        topic(
+            name=name,
+            count=count,
+            assignments=None
+            if places is None
+            else [topic.CreatePartitionsAssignment(broker_ids=list(each)) for each in places],
+        )
+        for name, count, places in topics
+    ]
+    return make(topics=asked, timeout_ms=PATIENCE_S * 1000, validate_only=validate_only)
+
+
+@pytest.mark.parametrize("validate_only", [True, False])
+@pytest.mark.parametrize(
+    "topics",
+    [
+        [("plain", 2, None), ("none", 3, None), ("kept", 1, None)],
+        [("plain", 3, None), ("kept", 4, [[1], [1]])],
+        [("plain", 9, [[1]]), ("kept", 5, [[2]])],
+        [("plain", 6, [[1], [], [1]]), ("kept", 5, [[1, 1]])],
+        [("plain", 4, None), ("plain", 5, None), ("kept", -1, None), ("kept", 0, None)],
+        [("plain", 4, [[1, 2]]), ("kept", 9, [])],
+    ],
+)
+def test_more_partitions(both, topics, validate_only):
+    for version in (0, 1, 2, 3):
+        both.ask(ApiKeys.CREATE_PARTITIONS, version, more_partitions(*topics, validate_only=validate_only))
+    both.ask_again(ApiKeys.DESCRIBE_TOPIC_PARTITIONS, 0, request_class(ApiKeys.DESCRIBE_TOPIC_PARTITIONS)())
+
+
+def test_what_there_is(both):
+    make = request_class(ApiKeys.DESCRIBE_CLUSTER)
+    for version in (0, 1, 2):
+        for endpoint_type in (1, 2, 7) if version else (1,):
+            body = make(include_cluster_authorized_operations=True, endpoint_type=endpoint_type)
+            both.ask(ApiKeys.DESCRIBE_CLUSTER, version, body)
+    make = request_class(ApiKeys.LIST_CONFIG_RESOURCES)
+    both.ask(ApiKeys.LIST_CONFIG_RESOURCES, 0, make())
+    for kinds in ([], [2], [4, 8], [16, 32], [3], [2, 99]):
+        both.ask(ApiKeys.LIST_CONFIG_RESOURCES, 1, make(resource_types=kinds))
+
+
+def test_logs_and_producers(both):
+    records = [SimpleRecord(1_700_000_000_000, None, b"v" * 20) for _ in range(3)]
+    produce = request_class(ApiKeys.PRODUCE)
+    topic = produce.TopicProduceData
+    for producer_id, sequence in ((7, 0), (7, 3), (9, 0)):
+        data = MemoryRecords.with_idempotent_records(CompressionType.NONE, producer_id, 0, sequence, *records)
+        partition = topic.PartitionProduceData(index=0, records=bytes(data.buffer))
+        body = produce(acks=1, timeout_ms=9000, topic_data=[topic(name="plain", partition_data=[partition])])
+        for side in (both.kafka, both.ours):
+            assert side.ask(ApiKeys.PRODUCE, 9, body).responses[0].partition_responses[0].error_code == 0
+    make = request_class(ApiKeys.DESCRIBE_PRODUCERS)
+    topics = [make.TopicRequest(name=name, partition_indexes=[0, 1, 77]) for name in ("plain", "none", "a/b")]
+    assert "producer_id=7" in both.ask(ApiKeys.DESCRIBE_PRODUCERS, 0, make(topics=topics))
+    make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
+    for version in (1, 2, 3, 4, 5):
+        for asked in (None, [], [make.DescribableLogDirTopic(topic="plain", partitions=[0, 55])]):
+            both.ask(ApiKeys.DESCRIBE_LOG_DIRS, version, make(topics=asked))
+
+
+TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
+CONFIGS_TOOL = "kafka.admin.ConfigCommand"
+LOG_DIRS_TOOL = "org.apache.kafka.tools.LogDirsCommand"
+
+
+def test_kafkas_tools(brokers):
+    address = f"127.0.0.1:{brokers[1].endpoints[0].port}"
+
+    def run(tool, *arguments):
+        finished = run_tool(tool, "--bootstrap-server", address, *arguments)
+        assert finished.exit_code == 0, finished
+        return finished.stdout
+
+    run(TOPICS_TOOL, "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=9")
+    run(TOPICS_TOOL, "--alter", "--topic", "tools", "--partitions", "3")
+    lines = run(TOPICS_TOOL, "--describe", "--topic", "tools").splitlines()
+    assert re.search(r"PartitionCount: 3\tReplicationFactor: 1\tConfigs: .*retention\.ms=9", lines[0]), lines
+    assert [re.search(r"Partition: (\d)\tLeader: 1\tReplicas: 1\tIsr: 1", line)[1] for line in lines[1:]] == list("012")
+    topic = ("--entity-type", "topics", "--entity-name", "tools")
+    assert "Completed updating config" in run(CONFIGS_TOOL, "--alter", *topic, "--add-config", "flush.ms=5")
+    told = run(CONFIGS_TOOL, "--describe", *topic)
+    assert "flush.ms=5 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:flush.ms=5}" in told
+    run(
+        CONFIGS_TOOL,
+        "--alter",
+        "--entity-type",
+        "brokers",
+        "--entity-name",
+        "1",
+        "--add-config",
+        "log.segment.bytes=3000000",
+    )
+    told = run(CONFIGS_TOOL, "--describe", "--all", "--entity-type", "brokers", "--entity-name", "1")
+    assert "log.segment.bytes=3000000 sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:log.segment.bytes=3000000" in told
+    assert '"partition":"tools-2","size":0' in run(LOG_DIRS_TOOL, "--describe", "--topic-list", "tools")
