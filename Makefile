@@ -28,7 +28,9 @@ help:
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
 	@echo "make notebooks  build the notebooks from their texts in minikafka/lessons/"
-	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
+	@echo "make site       the lessons as pages without a kernel, in FOLDER=site, and as notebooks that run in the browser"
+	@echo "make site-live  the notebooks alone that run in the browser, in FOLDER=site/live"
+	@echo "make site-test  run lessons in a browser without any server behind it; NOTEBOOKS=03 for some"
 	@echo "make teaching   the pages for teachers: answers, quiz, invariants; NOTEBOOKS=03 runs that lesson for its answers"
 	@echo "make slides     ten slides a lesson, in FOLDER=slides; NOTEBOOKS=03 for some lessons"
 	@echo "make diagrams   draw the diagrams from their sources"
@@ -75,9 +77,15 @@ notebooks: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.build_lessons $(NOTEBOOKS)
 
-site: ready-lab
+site: ready-site
 	@$(FETCH)
-	@$(BIN)/python -m minikafka.lab.site.build "$(FOLDER)" $(NOTEBOOKS)
+	@$(BIN)/python -m minikafka.lab.site.build --live "$(FOLDER)" $(NOTEBOOKS)
+
+site-live: ready-site
+	@$(BIN)/python -m minikafka.lab.site.live_site "$(FOLDER)"
+
+site-test: ready-dev
+	$(PYTEST) -q tests/slow/browser/test_live_site.py --live-lessons "$(or $(NOTEBOOKS),all)"
 
 teaching: ready-lab
 	@$(BIN)/python -m minikafka.lab.teaching.build $(NOTEBOOKS)
@@ -120,8 +128,9 @@ scripts: ready-dev
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
 lock: ready-dev
-	$(LOCK) --upgrade --build-deps-for editable --extra lab --extra dev -o requirements/dev.txt pyproject.toml
+	$(LOCK) --upgrade --build-deps-for editable --extra lab --extra dev --extra site -o requirements/dev.txt pyproject.toml
 	$(LOCK) --build-deps-for editable --extra lab -c requirements/dev.txt -o requirements/lab.txt pyproject.toml
+	$(LOCK) --extra site -c requirements/dev.txt -o requirements/site.txt pyproject.toml
 	$(LOCK) --extra fuzz -c requirements/dev.txt -o requirements/fuzz.txt pyproject.toml
 	$(LOCK) -c requirements/dev.txt -o requirements/core.txt pyproject.toml
 
@@ -131,7 +140,10 @@ ready-lab:
 ready-dev:
 	@$(PYTHON) requirements/install.py dev
 
+ready-site:
+	@$(PYTHON) requirements/install.py lab site
+
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-site ready-fuzz

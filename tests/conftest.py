@@ -53,6 +53,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--disk-states", type=int, default=12, help="how many disk states of each scenario a power cut leaves"
     )
+    parser.addoption("--live-lessons", default="all", help="a part of the name of the lessons to run in a browser")
     parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
 
 

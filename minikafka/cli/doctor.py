@@ -71,7 +71,7 @@ def _core() -> Finding:
 
 def _kernel() -> Finding:
     if find_spec("numba") is None:
-        return Finding("kernel", "plain Python only", "pip install numba", needed=False)
+        return Finding("kernel", "plain Python only", "pip install 'minikafka[fast]'", needed=False)
     return Finding("kernel", f"compiled by numba {metadata.version('numba')}, from the first large input on")
 
 

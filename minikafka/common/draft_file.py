@@ -4,7 +4,6 @@ Whoever is killed meanwhile leaves the draft. The one who writes holds its lock,
 those of processes that are gone.
 """
 
-import fcntl
 import os
 import re
 import secrets
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minikafka.common import file_ops
+from minikafka.common.at_hand import LOCK_EX, LOCK_NB, flock
 from minikafka.common.file_kind import REGULAR_FILE, kind_of
 
 _NAME = re.compile(r"\.minikafka-[0-9a-f]{16}\.tmp")
@@ -54,7 +54,7 @@ def _new_draft(directory: Path) -> tuple[Path, BinaryIO]:
         opened = open(os.open(draft, _FLAGS, 0o666), "wb")
         try:
             with suppress(OSError):  # where the system cannot lock, nobody can remove it as one of the dead either
-                fcntl.flock(opened, fcntl.LOCK_EX)
+                flock(opened, LOCK_EX)
             if os.fstat(opened.fileno()).st_nlink:
                 return draft, opened
         except BaseException:
@@ -70,7 +70,7 @@ def _remove_unlocked(draft: Path) -> None:
         return
     lock = os.open(draft, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(lock, LOCK_EX | LOCK_NB)
         file_ops.delete_if_exists(draft)
     finally:
         os.close(lock)

@@ -14,7 +14,6 @@ Kafka: `FileChannel`, `RandomAccessFile`, `MappedByteBuffer`, `java.nio.file.Fil
 
 import errno
 import logging
-import mmap
 import os
 import shutil
 import stat
@@ -23,9 +22,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from minikafka.common.bytes_like import BytesLike
+from minikafka.common.plain_ways import CopiedFile
+
+if TYPE_CHECKING:  # not every Python has it
+    import mmap
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,8 @@ class Overlay(Protocol):
         """How many bytes the file has, or seems to have."""
 
 
+Mapping: TypeAlias = "mmap.mmap | CopiedFile"
+"""A file's bytes in memory: what is written into them is in the file."""
 _MADV_POPULATE_WRITE = 23  # which Python does not name
 _observers: dict[int, Observer] = {}  # by thread: a simulated crash stops only its own thread
 _overlays: dict[int, Overlay] = {}  # by thread
@@ -146,14 +151,14 @@ def write(fd: int, data: BytesLike, position: int) -> int:
     return size
 
 
-def write_mapped(mapping: mmap.mmap, position: int, data: bytes, path: Path) -> None:
+def write_mapped(mapping: Mapping, position: int, data: bytes, path: Path) -> None:
     """Write `data` at byte `position` of the mapped file `path`. Kafka: `MappedByteBuffer.putInt`, `putLong`."""
     mapping[position : position + len(data)] = data
     if _observers:
         _tell("write", path)
 
 
-def flush_mapped(mapping: mmap.mmap, path: Path) -> None:
+def flush_mapped(mapping: Mapping, path: Path) -> None:
     """Force the changed pages of the mapped file `path` down to the device. Kafka: `MappedByteBuffer.force`."""
     if _overlay() is None:
         try:
@@ -188,7 +193,7 @@ def preallocate(fd: int, size: int) -> None:
         _tell("preallocate", _path_of(fd))
 
 
-def allocate(mapping: mmap.mmap, position: int, size: int, path: Path) -> None:
+def allocate(mapping: Mapping, position: int, size: int, path: Path) -> None:
     """Make the disk allocate blocks for bytes of the mapped file `path` that may be a hole.
 
     Without a block, the first write into the mapping would end the process. `position` is that of a page. Neither the

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from minikafka.common.at_hand import HAS_THREADS
+
 T = TypeVar("T")
 
 
 class JobPool:
-    """Runs jobs on several threads or, if only one is asked for, each in the thread that asks for its result.
+    """Runs jobs on several threads or, if one is asked for or none can be started, each in the thread that asks for its
+    result.
 
     With one thread every run is the same: a test can watch each effect on the disk in order, and a manual clock stands
     still meanwhile.
@@ -18,7 +21,7 @@ class JobPool:
 
     def __init__(self, threads: int, name: str):
         """`threads` >= 1; the names of the threads begin with `name`."""
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name) if threads > 1 else None
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name) if threads > 1 and HAS_THREADS else None
 
     def submit(self, job: Callable[[], T]) -> Callable[[], T]:
         """Submit a job; call the returned function once, to wait for the job and get what it returns or raises.

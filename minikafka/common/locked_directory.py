@@ -1,11 +1,12 @@
 """Directories that a living process holds locked: by its lock each is told from those of processes that are gone."""
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+from minikafka.common.at_hand import HAS_LOCKS, LOCK_EX, LOCK_NB, flock
 
 
 def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
@@ -13,7 +14,7 @@ def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
     OSError.
 
     The lock holds until the descriptor is closed, at the latest when the process ends, however it ends. systemd's
-    tidying leaves alone what is locked, too.
+    tidying leaves alone what is locked, too. Where there are no locks, nothing is ever taken for one of the dead.
     """
     while True:
         directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
@@ -21,8 +22,10 @@ def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
             lock = os.open(directory, os.O_RDONLY)
         except FileNotFoundError:  # another process has taken it, still without a lock, for one of the dead
             continue
+        if not HAS_LOCKS:
+            return directory, lock
         with suppress(BlockingIOError):  # another process is just taking it for one of the dead
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flock(lock, LOCK_EX | LOCK_NB)
             if directory.exists():
                 return directory, lock
         os.close(lock)
@@ -34,7 +37,7 @@ def remove_those_of_the_dead(parent: Path, prefix: str, remove: Callable[[Path],
         with suppress(OSError):  # of somebody else, or of a process that runs
             lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                flock(lock, LOCK_EX | LOCK_NB)
                 remove(directory)
             finally:
                 os.close(lock)

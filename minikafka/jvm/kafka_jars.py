@@ -4,7 +4,6 @@ They are fetched once, by a short-lived JVM, into the cache directory; thanks to
 later call takes milliseconds and needs no network.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.at_hand import LOCK_EX, flock
 from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.jvm.cache import cache_dir
 from minikafka.jvm.java_home import JavaNotFoundError, java_command
@@ -108,7 +108,7 @@ def _alone() -> Iterator[None]:
     """Let only one process fill the cache at a time: two runs of Ivy would trip over each other."""
     cache_dir().mkdir(parents=True, exist_ok=True)
     with open(cache_dir() / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        flock(lock, LOCK_EX)
         yield
 
 

@@ -1,11 +1,11 @@
 """A lock that keeps a partition's directory for one log."""
 
 import errno
-import fcntl
 import gc
 import os
 from pathlib import Path
 
+from minikafka.common.at_hand import LOCK_EX, LOCK_NB, flock
 from minikafka.common.errors import KafkaStorageException
 
 
@@ -17,7 +17,7 @@ class DirectoryLock:
     renamed, leaves no file behind and ends with the process. A lock that was not released ends when neither its log nor
     the scheduler with the log's tasks can be reached any more.
 
-    File systems without such locks (some network file systems) are not guarded.
+    Where there are no such locks (some network file systems, a browser's tab) nothing is guarded.
 
     Kafka: none. `LogManager` has one log for each partition in its map, and its lock on the file `.lock` in the log
     directory keeps other processes out.
@@ -53,7 +53,7 @@ class DirectoryLock:
 
     def _acquired(self) -> bool:
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flock(self._fd, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             return False
         except OSError as error:

@@ -45,7 +45,7 @@ def test_a_killed_writers_draft_is_removed_and_a_living_ones_is_not(tmp_path):
 
 
 def test_a_draft_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
-    lock, removed = draft_file.fcntl.flock, []
+    lock, removed = draft_file.flock, []
 
     def removed_meanwhile(opened, how):
         if not removed:
@@ -53,7 +53,7 @@ def test_a_draft_that_is_removed_before_it_is_locked_is_made_again(tmp_path, mon
             removed[0].unlink()
         lock(opened, how)
 
-    monkeypatch.setattr(draft_file.fcntl, "flock", removed_meanwhile)
+    monkeypatch.setattr(draft_file, "flock", removed_meanwhile)
     with draft_of(tmp_path / "file") as draft:
         draft.write(b"whole")
     assert removed and (tmp_path / "file").read_bytes() == b"whole" and os.listdir(tmp_path) == ["file"]

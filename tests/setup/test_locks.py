@@ -41,7 +41,8 @@ def test_the_locks_agree():
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("core", []), ("lab", ["lab"]), ("dev", ["lab", "dev"]), ("fuzz", ["fuzz"])]
+    ("lock", "extras"),
+    [("core", []), ("lab", ["lab"]), ("dev", ["lab", "dev"]), ("site", ["site"]), ("fuzz", ["fuzz"])],
 )
 def test_each_lock_holds_what_the_project_asks_for(lock, extras):
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,4 +56,4 @@ def test_what_is_no_set_up_is_refused_in_one_line(name):
     install = REPOSITORY / "requirements" / "install.py"
     run = subprocess.run([sys.executable, str(install), name], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == f"There is no set-up called {name}: lab, dev, fuzz\n"
+    assert run.stderr == f"There is no set-up called {name}: lab, dev, fuzz, site\n"

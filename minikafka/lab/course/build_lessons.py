@@ -7,7 +7,8 @@ one in `notebooks/zh`, whose first cell chooses that language.
 
 Building runs a text in a fresh kernel and stores the outputs, without the state of widgets; what answers an open
 prediction is folded. A test notices when text
-and notebook have drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or
+and notebook have drifted apart. What Spark and Kafka answered in the text to read
+is recorded (`record_answers`). Nothing is stored of a run in which a cell raised, a witness failed or was absent, or
 an exercise was failed: the notebook stays as it was, and the exit code is 1.
 
 In a text of solutions a cell says only which function is checked; the function itself comes from the lesson's
@@ -17,10 +18,12 @@ In a text of solutions a cell says only which function is checked; the function 
 import inspect
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.record_answers import recorded_for
 from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.predict_call import predict_calls_in
@@ -89,15 +92,17 @@ def build(text: Path) -> Path:
     target.parent.mkdir(exist_ok=True)
     metadata = dict(notebook.metadata)
     begun: list[int] = []
+    folder = next((folder for folder in lesson_folders() if folder.text == text), None)
     try:
-        run_in_a_kernel(
-            notebook,
-            target.parent,
-            store_widget_state=False,
-            record_timing=False,
-            coalesce_streams=True,
-            on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
-        )
+        with recorded_for(folder) if folder else nullcontext():
+            run_in_a_kernel(
+                notebook,
+                target.parent,
+                store_widget_state=False,
+                record_timing=False,
+                coalesce_streams=True,
+                on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
+            )
     except (CellControlSignal, DeadKernelError) as failure:
         raise NotBuiltError(_of_cell(notebook.cells[begun[-1]], in_one_line(failure))) from failure
     for cell in notebook.cells:

@@ -183,6 +183,7 @@ CATALOGUE = {
         "这个单元格在等待 Spark 和 Apache Kafka 启动：大约 10 秒。"
     ),
     "Search": "搜索",
+    "Open it live": "在浏览器中运行",
     "Search (press /)": "搜索（按 /）",
     "Search results": "搜索结果",
     "Dark or light": "深色或浅色",

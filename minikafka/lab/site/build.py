@@ -16,6 +16,8 @@ from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.language.chosen import LANGUAGES
 from minikafka.lab.lesson_folders import REBUILD
+from minikafka.lab.site.live_parts import PartsError
+from minikafka.lab.site.live_site import LIVE, address_of, is_live, live_site
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.site.page import Heading, Page, html_of, page_of
 from minikafka.lab.site.recorded_run import recorded_run
@@ -46,13 +48,16 @@ def pages_of(paths: Sequence[Path], say=lambda words: None) -> tuple[list[Page],
     return pages, subtitles
 
 
-def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) -> None:
+def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str], live: Path | None = None) -> None:
     """Write the lessons' `pages`, the texts beside them, the start page and the search into `folder`, all or nothing.
 
+    `live`: the folder with the live lessons, which is copied; each lesson's page then has a button that opens it.
     Raises FolderError when `folder` holds something that is no earlier site, OSError as the disk does.
     """
     texts = pages_of_texts()
     names = {page.source: page.name for page in [*pages, *texts]}
+    if live is not None:
+        pages = [replace(page, live=address_of(page.source)) if is_live(page.name) else page for page in pages]
     linked = [_with_links_to_pages(page, names) for page in [*pages, *texts]]
     everything = [_start_page(linked[: len(pages)], subtitles, texts), *linked]
     with replaced(folder, MARK) as new:
@@ -60,6 +65,8 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
             order = [(other.name, other.title) for other in everything if other.folder == page.folder]
             (new / f"{page.name}.html").write_text(html_of(page, order), encoding="utf-8")
         (new / "search.js").write_text(search_script(everything), encoding="utf-8")
+        if live is not None:
+            shutil.copytree(live, new / LIVE)
         for name in ("site.js", "site.css"):
             shutil.copyfile(_HERE / name, new / name)
 
@@ -135,7 +142,8 @@ def _with_links_to_pages(page: Page, names: Mapping[str, str]) -> Page:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1)
-def main(folder: Path, words: tuple[str, ...]) -> None:
+@click.option("--live", is_flag=True, help="Beside the pages, the lessons as notebooks that run in the browser.")
+def main(folder: Path, words: tuple[str, ...], live: bool) -> None:
     """Run the lessons whose names contain one of WORDS, or all, and write the site into FOLDER, with all texts."""
     chosen = [path for path in [*notebooks(), *translations()] if not words or any(word in path.stem for word in words)]
     if not chosen:
@@ -144,9 +152,10 @@ def main(folder: Path, words: tuple[str, ...]) -> None:
         require_free(folder, MARK)
         minutes = math.ceil(len(chosen) * _MINUTES_A_NOTEBOOK)
         click.echo(f"notebooks to run: {len(chosen)}; minutes that it takes: about {minutes}", err=True)
+        live_lessons = live_site() if live else None
         pages, subtitles = pages_of(chosen, say=lambda name: click.echo(name, err=True))
-        write_site(folder, pages, subtitles)
-    except (FolderError, OSError) as failure:
+        write_site(folder, pages, subtitles, live_lessons)
+    except (FolderError, PartsError, OSError) as failure:
         sys.exit(f"minikafka site: {failure}")
     except Exception as failure:  # of a lesson, as nbclient tells it
         sys.exit(f"minikafka site: {in_one_line(failure)}")

@@ -56,7 +56,8 @@ class Page:
     """A page of the site: `name` is the file's, without `.html`; `body` is HTML, `records` what its script replays.
 
     `sections` pairs each heading with the plain words below it, for the search. `source` is the file that it was made
-    from, in the repository, where its links begin. `folder` is that of its language, "" for English.
+    from, in the repository, where its links begin. `folder` is that of its language, "" for English. `live` is the
+    address of the notebook that runs in the browser, "" where there is none.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Page:
     sections: Sequence[tuple[Heading, str]]
     source: str = ""
     folder: str = ""
+    live: str = ""
 
     @property
     def headings(self) -> list[Heading]:
@@ -118,6 +120,7 @@ def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
             ("glossary.html", "Glossary"),
         )
     )
+    live = f'<p class="live"><a href="{page.live}">{say("Open it live")}</a></p>' if page.live else ""
     hint = say("Search (press /)")
     kept = {words: said for words in _SCRIPT_WORDS if (said := say(words)) != words}
     script_words = f", words: {json.dumps(kept, ensure_ascii=False)}" if kept else ""
@@ -144,7 +147,7 @@ def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
 <main id="content" tabindex="-1">
 <nav class="contents" aria-label="{say("On this page")}">{contents}</nav>
 <article>
-{page.body}
+{live}{page.body}
 </article>
 </main>
 <footer><nav aria-label="{say("Pages")}">{way}</nav></footer>

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from html import escape
 from typing import Any
 
+from minikafka.common.at_hand import HAS_THREADS, IN_A_BROWSER
 from minikafka.witness.spoken import say
 
 SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
@@ -23,7 +24,7 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
     A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong. What the work
     prints shows in no cell.
     """
-    if not _in_a_notebook():
+    if not (_in_a_notebook() and HAS_THREADS):
         return
     from ipykernel.iostream import OutStream
 
@@ -47,7 +48,7 @@ def told_while_starting() -> Iterator[None]:
 
     Elsewhere, and in a block within such a block, nothing is said.
     """
-    in_a_cell = _in_a_notebook() and threading.current_thread() is threading.main_thread()
+    in_a_cell = _in_a_notebook() and HAS_THREADS and threading.current_thread() is threading.main_thread()
     if _awake() or not in_a_cell or not _telling.acquire(blocking=False):
         yield
         return
@@ -61,6 +62,12 @@ def told_while_starting() -> Iterator[None]:
         timer.cancel()
         line.clear()
         _telling.release()
+
+
+def told_beside(words: str) -> None:
+    """In a notebook, show `words` below the running cell; they belong to nothing that it shows."""
+    if _in_a_notebook():
+        _Line(words).show()
 
 
 class _Line:
@@ -104,5 +111,7 @@ def _awake() -> bool:
 
 
 def _in_a_notebook() -> bool:
+    if IN_A_BROWSER:
+        return True
     application = sys.modules.get("ipykernel.kernelapp")
     return application is not None and application.IPKernelApp.initialized()

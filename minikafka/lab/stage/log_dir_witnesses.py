@@ -3,12 +3,13 @@ a JVM of its own.
 """
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from minikafka.common.at_hand import HAS_SPARK
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
+from minikafka.lab.stage.recorded_answers import three_answers
 from minikafka.lab.stage.workbench import scratch
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
@@ -24,6 +25,8 @@ _waking = threading.Lock()
 @told_while_starting()
 def log_manager_jvm() -> KafkaJvm | None:
     """The JVM in which Kafka's log manager runs; None where Kafka's jars are absent."""
+    if not HAS_SPARK:
+        return None
     with _waking:
         if not _kafka:
             try:
@@ -39,29 +42,31 @@ def wake_witnesses() -> None:
     It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
     asked.
     """
-    from minikafka.witness.log_dir.expect import log_dir_expected
-
     question = LogDirWorkload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question))
+    while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question))
 
 
 @told_while_starting()
 def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
-    """What minikafka, Spark and Apache Kafka say of a `LogDirWorkload`; the third is None where Kafka's jars are
-    absent.
-    """
-    from minikafka.witness.log_dir.expect import log_dir_expected
-
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(log_dir_expected, workload)
-        ours = by_minikafka(workload)
-        theirs = _by_kafka(workload)
-        return ours, spark.result(), theirs
+    """What minikafka, Spark and Apache Kafka say of a `LogDirWorkload` (`three_answers`)."""
+    return three_answers(
+        "a log directory",
+        workload,
+        lambda: by_minikafka(workload),
+        lambda: _by_spark(workload),
+        lambda: _by_kafka(workload),
+    )
 
 
 def by_minikafka(workload: Any) -> Any:
     """What minikafka's log manager makes of the workload."""
     return run_log_dir(workload, LogManager, scratch("disk"))
+
+
+def _by_spark(workload: Any) -> Any:
+    from minikafka.witness.log_dir.expect import log_dir_expected
+
+    return log_dir_expected(workload)
 
 
 def _by_kafka(workload: Any) -> Any:

@@ -1,12 +1,12 @@
 """The three witnesses of replicas. Kafka's brokers run in a JVM of their own."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
+from minikafka.lab.stage.recorded_answers import three_answers
 from minikafka.lab.stage.workbench import scratch
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.observation import Observations
@@ -33,14 +33,14 @@ def wake_witnesses() -> None:
 
 @told_while_starting()
 def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
-    """What minikafka, Spark and Apache Kafka say of partition t-0 of a `ReplicaWorkload`; the third is None where
-    Kafka's jars are absent.
-    """
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(_by_spark, workload)
-        ours = by_minikafka(workload)
-        theirs = _by_kafka(workload)
-        return ours, spark.result(), theirs
+    """What minikafka, Spark and Apache Kafka say of partition t-0 of a `ReplicaWorkload` (`three_answers`)."""
+    return three_answers(
+        f"partition {_PARTITION}",
+        workload,
+        lambda: by_minikafka(workload),
+        lambda: _by_spark(workload),
+        lambda: _by_kafka(workload),
+    )
 
 
 def by_minikafka(workload: Any) -> Observations:

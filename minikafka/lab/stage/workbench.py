@@ -8,16 +8,17 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.at_hand import HAS_SPARK
 from minikafka.common.own_directory import own_directory
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
+from minikafka.lab.stage.recorded_answers import three_answers
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
@@ -87,7 +88,7 @@ def kafka_witness() -> Any:
     absent.
     """
     global _kafka
-    if not kafka_available():
+    if not (HAS_SPARK and kafka_available()):
         return None
     with _waking:
         if _kafka is None:
@@ -102,29 +103,41 @@ def wake_witnesses() -> None:
     It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
     asked.
     """
-    from minikafka.witness import Workload, run, spark_expected
+    from minikafka.witness import Workload
 
     question = Workload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(
-        lambda: spark_expected(question),
-        lambda: (kafka := kafka_witness()) and run(question, kafka, scratch()),
-    )
+    while_the_reader_reads(lambda: _by_spark(question, None), lambda: by_kafka(question))
 
 
 @told_while_starting()
 def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, Any, Any]:
-    """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
+    """What minikafka, Spark and Apache Kafka say of `workload` (`three_answers`).
 
     `only`: the names of Spark's queries to ask (default: all that know the workload).
     """
-    from minikafka.witness import minikafka_log, run, spark_expected
+    from minikafka.witness import minikafka_log, run
+
+    return three_answers(
+        f"a log, {', '.join(only or ['all'])}",
+        workload,
+        lambda: run(workload, minikafka_log, scratch()),
+        lambda: _by_spark(workload, only),
+        lambda: by_kafka(workload),
+    )
+
+
+def by_kafka(workload: Any) -> Any:
+    """What Apache Kafka's own log makes of `workload`; None where Kafka's jars are absent."""
+    from minikafka.witness import run
 
     kafka = kafka_witness()
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(spark_expected, workload, only=only)
-        ours = run(workload, minikafka_log, scratch())
-        theirs = None if kafka is None else run(workload, kafka, scratch())
-        return ours, spark.result(), theirs
+    return None if kafka is None else run(workload, kafka, scratch())
+
+
+def _by_spark(workload: Any, only: list[str] | None) -> Any:
+    from minikafka.witness import spark_expected
+
+    return spark_expected(workload, only=only)
 
 
 def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:

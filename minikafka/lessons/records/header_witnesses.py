@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.stage.background import told_while_starting
+from minikafka.lab.stage.recorded_answers import three_answers
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.record.files.file_records import FileRecords
 from minikafka.spark import session
@@ -48,15 +49,20 @@ FROM batches JOIN {{appends}} USING (op) ORDER BY op
 def three_headers(workload: Workload) -> tuple[Observations, Observations, Observations | None]:
     """What stands in the header of the batch that each append wrote, for `agree`: by minikafka, Spark and Kafka.
 
-    The workload has appends of one uncompressed batch without headers, all accepted; Kafka's is None where its jars
-    are absent.
+    The workload has appends of one uncompressed batch without headers, all accepted.
     """
-    kafka = kafka_witness()
-    return (
-        _written(workload, minikafka_log, "minikafka"),
-        _worked_out(workload),
-        None if kafka is None else _written(workload, kafka, "Apache Kafka"),
+    return three_answers(
+        "the headers of batches",
+        workload,
+        lambda: _written(workload, minikafka_log, "minikafka"),
+        lambda: _worked_out(workload),
+        lambda: _by_kafka(workload),
     )
+
+
+def _by_kafka(workload: Workload) -> Observations | None:
+    kafka = kafka_witness()
+    return None if kafka is None else _written(workload, kafka, "Apache Kafka")
 
 
 def _written(workload: Workload, factory: Any, name: str) -> Observations:

@@ -1,15 +1,15 @@
 """What the two memory-mapped indexes of a segment have in common."""
 
 import logging
-import mmap
 import os
 import struct
 import sys
 from pathlib import Path
 from struct import Struct
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from minikafka.common import file_ops
+from minikafka.common.at_hand import HAS_MAPPINGS
 from minikafka.common.errors import (
     BufferOverflowException,
     IllegalArgumentException,
@@ -20,12 +20,15 @@ from minikafka.common.errors import (
     NullPointerException,
 )
 from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, to_long
+from minikafka.common.plain_ways import CopiedFile
 
 logger = logging.getLogger(__name__)
 
 _RELATIVE_OFFSET = Struct(">i")
 _WARM_BYTES = 8192
 _LARGEST_READ = 256 * 1024 * 1024
+_PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
+_Contents: TypeAlias = "file_ops.Mapping | bytes"
 # A mapping needs no descriptor, but only from Python 3.13 on can it be made without one.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
@@ -33,7 +36,7 @@ _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 class Column(Protocol):
     """One number of each entry: `Struct` reads such a column, and so does whatever unpacks like one."""
 
-    def unpack_from(self, buffer: mmap.mmap | bytes, offset: int, /) -> tuple[int, ...]:
+    def unpack_from(self, buffer: _Contents, offset: int, /) -> tuple[int, ...]:
         """A tuple of the number that begins at byte `offset`. Raises struct.error behind the end."""
 
 
@@ -80,7 +83,7 @@ class AbstractIndex:
             # Bytes of the file.
             self.length = os.fstat(fd).st_size
             # The contents; None when closed.
-            self._mmap: mmap.mmap | bytes | None = _map(fd, self.length, writable=writable)
+            self._mmap: _Contents | None = _map(fd, self.length, writable=writable)
         finally:
             os.close(fd)
         # How many whole slots there are, and how many of them hold an entry.
@@ -148,7 +151,7 @@ class AbstractIndex:
     def flush(self) -> None:
         """Force the entries to the device. Kafka: `AbstractIndex.flush`."""
         mapping = self._mapping()
-        if isinstance(mapping, mmap.mmap):  # an empty file is not mapped
+        if not isinstance(mapping, bytes):  # an empty file is not mapped
             file_ops.flush_mapped(mapping, self.file)
 
     def delete_if_exists(self) -> bool:
@@ -224,10 +227,10 @@ class AbstractIndex:
             self._make_room(mapping, position, end)
         file_ops.write_mapped(mapping, position, data, self.file)
 
-    def _make_room(self, mapping: mmap.mmap, start: int, end: int) -> None:
+    def _make_room(self, mapping: file_ops.Mapping, start: int, end: int) -> None:
         """Allocate blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
-        start -= start % mmap.PAGESIZE
-        room_end = min(end + -end % mmap.PAGESIZE, self.length)
+        start -= start % _PAGE_SIZE
+        room_end = min(end + -end % _PAGE_SIZE, self.length)
         try:
             file_ops.allocate(mapping, start, room_end - start, self.file)
         except OSError as error:
@@ -245,7 +248,7 @@ class AbstractIndex:
         except struct.error:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} has no entry at byte {position}") from None
 
-    def _mapping(self) -> mmap.mmap | bytes:
+    def _mapping(self) -> _Contents:
         mapping = self._mmap
         if mapping is None:
             raise NullPointerException(f"The memory mapped buffer of index {self.file.absolute()} is closed")
@@ -279,7 +282,7 @@ class AbstractIndex:
         return -1 if slot == entries - 1 else slot + 1
 
     def index_slot_range_for(
-        self, mapping: mmap.mmap | bytes, entries: int, column: Column, column_start: int, target: int
+        self, mapping: _Contents, entries: int, column: Column, column_start: int, target: int
     ) -> tuple[int, bool]:
         """The largest slot whose column is ≤ `target` (-1: none), and whether the search met an equal one.
 
@@ -316,11 +319,11 @@ class _OverflowingOffsets:
     def __init__(self, base_offset: int):
         self._base_offset = base_offset
 
-    def unpack_from(self, buffer: mmap.mmap | bytes, offset: int, /) -> tuple[int, ...]:
+    def unpack_from(self, buffer: _Contents, offset: int, /) -> tuple[int, ...]:
         return (to_long(self._base_offset + _RELATIVE_OFFSET.unpack_from(buffer, offset)[0]),)
 
 
-def _map(fd: int, length: int, *, writable: bool) -> mmap.mmap | bytes:
+def _map(fd: int, length: int, *, writable: bool) -> _Contents:
     """Map `length` bytes of the file; an empty file cannot be mapped.
 
     An index that is not writable is read instead: its owner may cut it meanwhile, and then a mapping would end this
@@ -330,6 +333,10 @@ def _map(fd: int, length: int, *, writable: bool) -> mmap.mmap | bytes:
         return b""
     if not writable and length <= _LARGEST_READ:
         return os.pread(fd, length, 0)
+    if not HAS_MAPPINGS:
+        return CopiedFile(fd, length)
+    import mmap
+
     try:
         return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)
     except OSError as error:

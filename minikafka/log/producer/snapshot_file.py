@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 
-from crc32c import crc32c
-
 from minikafka.common import file_ops
+from minikafka.common.at_hand import crc32c
 from minikafka.common.bounded_file import MAX_ARRAY_SIZE, require_size
 from minikafka.common.errors import CorruptSnapshotException
 from minikafka.common.file_kind import leads_to_file

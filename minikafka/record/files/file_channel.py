@@ -4,6 +4,7 @@ import os
 from typing import Protocol
 
 from minikafka.common import file_ops
+from minikafka.common.at_hand import preadv
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import ClosedChannelException, IllegalArgumentException
 
@@ -67,7 +68,7 @@ class FileChannel:
         done = 0
         try:
             while done < len(view):
-                count = os.preadv(fd, [view[done:]], position + done)
+                count = preadv(fd, [view[done:]], position + done)
                 if count == 0:
                     break
                 done += count

@@ -2,8 +2,7 @@
 
 import struct
 
-from crc32c import crc32c
-
+from minikafka.common.at_hand import crc32c
 from minikafka.common.errors import IllegalArgumentException, IndexOutOfBoundsException
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.timestamp_type import TimestampType

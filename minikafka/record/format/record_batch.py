@@ -4,8 +4,7 @@ import struct
 from collections.abc import Iterator
 from itertools import chain
 
-from crc32c import crc32c
-
+from minikafka.common.at_hand import crc32c
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import (
     CorruptRecordException,

@@ -2,7 +2,6 @@
 
 import importlib
 import logging
-import mmap
 import threading
 from array import array
 from collections.abc import Iterator
@@ -40,12 +39,15 @@ def use_compiled_kernel() -> bool:
         if _compiled is None:
             _plain_records = -(2**62)
             try:
+                import mmap
+
                 # With less memory, some libraries of numpy and numba do not raise but end the process.
                 mmap.mmap(-1, _ROOM_FOR_COMPILER).close()
                 from minikafka.record.kernels import compiled_kernel
             except Exception as error:
                 # Whatever keeps numba from working, the plain kernel does the same work more slowly.
-                logger.warning("Records are decoded by the plain kernel: %s", error)
+                remedy = "; pip install 'minikafka[fast]'" if getattr(error, "name", None) == "numba" else ""
+                logger.warning("Records are decoded by the plain kernel, which is slower: %s%s", error, remedy)
                 return False
             _compiled = compiled_kernel
     return True

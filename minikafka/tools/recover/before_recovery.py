@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from minikafka.common.at_hand import preadv
 from minikafka.common.errors import IllegalArgumentException, IOException
 from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.log.index.time_index import TimeIndex
@@ -189,7 +190,7 @@ def _open_and_read(file: Path, *, in_place: bool, whole: bool) -> None:
         descriptor = os.open(file, access | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             position, buffer = 0, bytearray(_READ_SIZE)
-            while whole and (count := os.preadv(descriptor, [buffer], position)):
+            while whole and (count := preadv(descriptor, [buffer], position)):
                 position += count
         finally:
             os.close(descriptor)

@@ -36,10 +36,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.common import file_ops
+from minikafka.common.at_hand import crc32c
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IOException
 from minikafka.common.file_kind import DIRECTORY, REGULAR_FILE, kind_of

@@ -3,8 +3,7 @@
 import random
 from dataclasses import dataclass, fields, replace
 
-import crc32c
-
+from minikafka.common.at_hand import crc32c
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.format.memory_records import MemoryRecords
@@ -218,7 +217,7 @@ def _nth(values, number):
 
 def _seal(data: bytearray) -> None:
     """Recompute the CRC, as a producer of such a header would have done."""
-    data[17:21] = crc32c.crc32c(bytes(data[21:])).to_bytes(4, "big")
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
 
 
 def _shape(word: str) -> dict:

@@ -1,0 +1,175 @@
+"""The lessons as notebooks that run in the reader's own browser, with no server:
+`python -m minikafka.lab.site.live_site [FOLDER]`.
+
+JupyterLite is a JupyterLab of static files, and Pyodide a Python in WebAssembly. Both lie on the site itself, with
+minikafka's wheel and those that it needs: no other host is asked for anything. The notebooks are the course's own.
+Pyodide loads minikafka, with what it depends on, when a cell first imports it: it is a package in Pyodide's own list.
+
+A build takes half a minute and depends on few things, so it is kept in the cache until one of them changes.
+"""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from minikafka.jvm.cache import cache_dir
+from minikafka.lab.course.places import COURSE, DIAGRAMS
+from minikafka.lab.site.live_parts import PartsError, parts
+
+LIVE = "live"
+"""The folder of the site in which the live lessons are."""
+NOTEBOOKS = "notebooks"
+"""Where in JupyterLite's files the course lies."""
+_PACKAGE = Path(__file__).parents[2]
+WHOLE = ("00-start-here", "03-high-watermark")
+"""The lessons that run whole in a browser, with the outputs that are stored."""
+_OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
+_KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
+_NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]
+_NEEDED_BY_IPYWIDGETS = ["comm", "ipython", "traitlets"]
+_EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
+_VERSION = metadata.version("minikafka")
+_WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
+
+
+def is_live(name: str) -> bool:
+    """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
+    return name in WHOLE
+
+
+def address_of(source: str) -> str:
+    """The address of a notebook (by its path in the repository), from the site's top."""
+    return f"{LIVE}/notebooks/index.html?path={source}"
+
+
+def live_site() -> Path:
+    """The folder with the live lessons, built when what they are made of has changed. Raises PartsError, OSError."""
+    made_of = parts()
+    sources = dict(_sources())
+    digest = hashlib.sha256(made_of.name.encode())
+    for name, path in sources.items():
+        digest.update(f"{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    whole = cache_dir() / f"live-{digest.hexdigest()[:16]}"
+    if not whole.is_dir():
+        with tempfile.TemporaryDirectory(dir=cache_dir()) as place:
+            _build(Path(place), made_of, sources).rename(whole)
+        for old in cache_dir().glob("live-*"):
+            if old != whole:
+                shutil.rmtree(old, ignore_errors=True)
+    return whole
+
+
+def _sources() -> Iterator[tuple[str, Path]]:
+    """What of this project a build depends on, by where it lies there: below `wheel/` or `files/`."""
+    for path in sorted(_PACKAGE.rglob("*")):
+        inner = path.relative_to(_PACKAGE).as_posix()
+        if path.is_file() and "__pycache__" not in inner and not inner.startswith("lab/course/carried/"):
+            yield f"wheel/minikafka/{inner}", path
+    carried = "wheel/minikafka/lab/course/carried"
+    for path in sorted(DIAGRAMS.rglob("*.svg")):
+        yield f"{carried}/diagrams/{path.relative_to(DIAGRAMS).as_posix()}", path
+        yield f"files/diagrams/{path.relative_to(DIAGRAMS).as_posix()}", path
+    for pattern in _OF_THE_COURSE:
+        for path in sorted(COURSE.glob(pattern)):
+            inner = path.relative_to(COURSE).as_posix()
+            if path.is_file():
+                yield f"files/{NOTEBOOKS}/{inner}", path
+                if not inner.endswith(".ipynb"):
+                    yield f"{carried}/notebooks/{inner}", path
+
+
+def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
+    for name, path in sources.items():
+        if name.startswith("files/"):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place / name)
+    built = place / "built"
+    command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
+    command += ["--output-dir", str(built), "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True)
+    if done.returncode:
+        raise PartsError(f"jupyter lite build: {done.stderr.strip().splitlines()[-1]}")
+    pyodide = built / "static" / "pyodide"
+    shutil.copytree(made_of, pyodide)
+    wheel = pyodide / f"minikafka-{_VERSION}-py3-none-any.whl"
+    _write_wheel(wheel, sources)
+    _list_packages(pyodide)
+    _configure(built / "jupyter-lite.json")
+    return built
+
+
+def _write_wheel(wheel: Path, sources: dict[str, Path]) -> None:
+    information = f"minikafka-{_VERSION}.dist-info"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def add(name: str, content: bytes) -> None:
+            entry = zipfile.ZipInfo(name, _WHEEL_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+
+        for name, path in sources.items():
+            if name.startswith("wheel/"):
+                add(name.removeprefix("wheel/"), path.read_bytes())
+        add(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: minikafka\nVersion: {_VERSION}\n".encode())
+        add(f"{information}/WHEEL", b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        add(f"{information}/RECORD", b"")
+
+
+def _list_packages(pyodide: Path) -> None:
+    """Let Pyodide's list name the wheels that lie beside it, and no others."""
+    listed = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))
+    packages = {}
+    for wheel in sorted(pyodide.glob("*.whl")):
+        written, version = wheel.name.split("-")[:2]
+        name = written.lower().replace("_", "-")
+        known = listed["packages"].get(name, {"imports": [written], "depends": []})
+        packages[name] = {
+            **known, "name": name, "version": version, "file_name": wheel.name, "install_dir": "site",
+            "package_type": "package", "unvendored_tests": False,
+            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        }  # fmt: skip
+    packages["minikafka"]["depends"] = _NEEDED
+    packages["ipywidgets"]["depends"] = _NEEDED_BY_IPYWIDGETS
+    listed["packages"] = packages
+    (pyodide / "pyodide-lock.json").write_text(json.dumps(listed), encoding="utf-8")
+
+
+def _configure(file: Path) -> None:
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    data = settings["jupyter-config-data"]
+    data["exposeAppInBrowser"] = True
+    data["appName"] = "Inside Kafka's log"
+    data["federated_extensions"] = [each for each in data["federated_extensions"] if each["name"] in _EXTENSIONS]
+    data.setdefault("litePluginSettings", {}).setdefault(_KERNEL, {}).update(
+        pyodideUrl="./static/pyodide/pyodide.mjs",
+        disablePyPIFallback=True,
+        loadPyodideOptions={"packages": ["minikafka"]},
+    )
+    file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+def main(folder: Path | None) -> None:
+    """Build the live lessons, and copy them into FOLDER/live, where the site of FOLDER links to them."""
+    try:
+        built = live_site()
+        if folder is not None:
+            shutil.copytree(built, folder / LIVE, dirs_exist_ok=True)
+    except (PartsError, OSError) as failure:
+        sys.exit(f"minikafka site: {failure}")
+    size = sum(path.stat().st_size for path in built.rglob("*") if path.is_file())
+    click.echo(f"{folder / LIVE if folder else built}: {size / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

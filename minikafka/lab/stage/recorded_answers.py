@@ -1,0 +1,108 @@
+"""What Spark and Apache Kafka answered when the lessons were built, for where neither can be started.
+
+The answers stand in the folder of each lesson, in the file FILE, by the question: who was asked what, and the text of
+the workload. `minikafka.lab.course.record_answers` writes them, from a run of the lesson with all three witnesses. A
+workload that no lesson has, because the learner made it, has no answers: minikafka speaks of it alone.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from minikafka.common.at_hand import HAS_SPARK
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+from minikafka.lab.lesson_folders import LESSONS
+from minikafka.lab.stage.background import told_beside
+from minikafka.witness.observation import Observations
+from minikafka.witness.spoken import say
+
+FILE = "witness_answers.json"
+"""In a lesson's folder: {"kafka": version, "answers": {question: {witness: its table, null for none}}}."""
+RECORDED_IN = "MINIKAFKA_RECORDS_ANSWERS"
+"""The environment variable that names the file to which a run of a lesson adds its answers, a line of JSON each."""
+RECORDED = (
+    "Spark and Apache Kafka {version} are not at hand here. These are their answers to this workload from the day on "
+    "which the lesson was built; minikafka's is from now."
+)
+ALONE = (
+    "Spark and Apache Kafka are not at hand here, and no answer of theirs to this workload was recorded: minikafka "
+    "speaks alone."
+)
+
+Witness = Callable[[], Observations | None]
+
+
+def three_answers(
+    asked: str, workload: Any, ours: Witness, spark: Witness, kafka: Witness
+) -> tuple[Any, Any, Observations | None]:
+    """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
+
+    `asked`: in a few words what is asked of each, because two lessons may ask different things of one workload. Where
+    Spark and Kafka cannot be started, their recorded answers are given, and a line beside the cell's output says so.
+    Without recorded ones Spark's table is blank and Kafka's None.
+    """
+    question = f"{asked}\n{workload}"
+    if not HAS_SPARK:
+        return ours(), *_recorded(question, workload)
+    with ThreadPoolExecutor(1) as beside:
+        from_spark = beside.submit(spark)
+        of_ours, of_kafka = ours(), kafka()
+        answers = {"spark": from_spark.result(), "kafka": of_kafka}
+    if RECORDED_IN in os.environ:
+        _record(question, answers)
+    return of_ours, answers["spark"], of_kafka
+
+
+def _recorded(question: str, workload: Any) -> tuple[Observations, Observations | None]:
+    version, answers = _all_recorded().get(question, (None, None))
+    if answers is None:
+        told_beside(say(ALONE))
+        return Observations("spark", workload, tuple({} for _ in workload)), None
+    told_beside(say(RECORDED, version=version))
+    return table_of(answers["spark"], workload), answers["kafka"] and table_of(answers["kafka"], workload)
+
+
+@functools.cache
+def _all_recorded() -> dict[str, tuple[str, dict[str, Any]]]:
+    """By the question: the version of the Kafka that was asked, and the answers."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(LESSONS.glob(f"*/{FILE}"))]
+    return {question: (file["kafka"], answers) for file in files for question, answers in file["answers"].items()}
+
+
+def _record(question: str, answers: dict[str, Observations | None]) -> None:
+    """Raises ValueError where a table would not be the same when it is read again."""
+    told = {witness: table and as_json(table) for witness, table in answers.items()}
+    line = json.dumps([question, told])
+    for witness, table in answers.items():
+        if table and table_of(json.loads(line)[1][witness], table.workload) != table:
+            raise ValueError(f"the table of {witness} cannot be recorded:\n{table}")
+    with Path(os.environ[RECORDED_IN]).open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+def as_json(table: Observations) -> dict[str, Any]:
+    """A witness's table without its workload."""
+    return {"witness": table.witness, "rows": table.rows, "notes": table.notes}
+
+
+def table_of(recorded: dict[str, Any], workload: Any) -> Observations:
+    """The table that `as_json` made."""
+    rows = tuple({quantity: _in_tuples(value) for quantity, value in row.items()} for row in recorded["rows"])
+    return Observations(recorded["witness"], workload, rows, recorded["notes"])
+
+
+def _in_tuples(value: Any) -> Any:
+    return tuple(map(_in_tuples, value)) if isinstance(value, list) else value
+
+
+def file_of(recorded: Path) -> str:
+    """The text of a lesson's FILE, from the lines that a run of the lesson has left in `recorded`; "" from none."""
+    lines = recorded.read_text(encoding="utf-8").splitlines() if recorded.exists() else []
+    answers = dict(json.loads(line) for line in lines)
+    if not answers:
+        return ""
+    return json.dumps({"kafka": KAFKA_VERSION, "answers": answers}, indent=0, ensure_ascii=False) + "\n"
