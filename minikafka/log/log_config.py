@@ -22,7 +22,7 @@ INTERNAL_SEGMENT_BYTES_CONFIG = "internal.segment.bytes"
 
 
 def gzip_level(name: str, level: object) -> None:
-    """Accepts -1 and 1 to 9. Kafka: `GzipCompression.LevelValidator`."""
+    """Accepts -1 and 1 to 9. Kafka: `CompressionType.levelValidator`."""
     if not isinstance(level, int):  # the setting is an INT: None is all else that it can be
         raise invalid_value(name, None, "Value must be non-null")
     if level > 9 or (level < 1 and level != -1):
