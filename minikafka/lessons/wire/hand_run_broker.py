@@ -10,7 +10,7 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.stage.workbench import NOON, scratch
 from minikafka.messages.message_bytes import MessageBytes
-from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import RequestHeader
 from minikafka.network.server.kafka_channel import KafkaChannel
@@ -40,7 +40,7 @@ class HandRunBroker:
         self.server = BrokerServer([scratch("broker")], _SETTINGS, time=ManualTime(NOON), around=self._watched)
         self.server.start(by_hand=True)
         self.sockets = self.server.sockets
-        self.server.controller.create_topics([CreatableTopic(name, partitions, 1) for name in topics])
+        self.server.controller.create_topics([creatable_topic(name, partitions, 1) for name in topics])
         self.server.publish()
         self.request = b""
         self._read, self.sockets._read = self.sockets._read, self._read_or_stop
