@@ -125,7 +125,7 @@ broker.deliver(shop)
 print(broker.values())
 
 # %% [markdown]
-# `receive` mutes the connection before anybody has looked into the request. The answer to `acks=all` could be sent at once, because this broker has the only replica: so `KafkaApis.handle` sent it in its second step, and `_unmute` ran inside of that.
+# `receive` mutes the connection before anybody has looked into the request. The answer to `acks=all` could be sent at once, because this broker has the only replica: so `KafkaApis.handle` sent it while the handler ran, and `_unmute` ran inside of that.
 #
 # ### One request, many versions
 #
