@@ -70,7 +70,11 @@ def asked_for_metadata():
 def test_clients_are_told_of_the_listener_that_they_come_through(house):
     with pytest.raises(IllegalArgumentException, match="The valid options .* are INSIDE,OUTSIDE"):
         house.make(listeners=LISTENERS)
-    broker = house.make(listeners=LISTENERS, settings={"inter.broker.listener.name": "INSIDE"})
+    names = {
+        "inter.broker.listener.name": "INSIDE",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+    }
+    broker = house.make(listeners=LISTENERS, settings=names)
     broker.startup()
     for name, host, port in [(None, "10.0.0.1", 19092), ("OUTSIDE", "kafka.example", 9093)]:
         ticket = broker.handle(asked_for_metadata(), listener_name=name)

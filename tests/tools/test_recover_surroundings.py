@@ -9,12 +9,14 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
+from minikafka.record.files import file_channel
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.tools.recover import before_recovery
 from minikafka.witness.directory_diff import directory_diff
@@ -252,7 +254,7 @@ def test_a_disk_that_cannot_be_read(directory, monkeypatch):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return preadv(descriptor, buffers, position, *flags)
 
-    monkeypatch.setattr(os, "preadv", unreadable)
+    monkeypatch.setattr(before_recovery, "preadv", unreadable)
     assert refused(directory) == f"IOException: Input/output error: {directory / f'{46:020d}.log'}"
 
 
@@ -274,9 +276,9 @@ def test_a_batch_that_does_not_fit_into_memory(directory, monkeypatch):
     assert (directory / FIRST_LOG).stat().st_size == 3 << 20
 
 
-def failing(name: str, number: int, code: int, failed: list):
-    """The function `os.<name>`, which fails at its call of that `number` (from 0); `open` names the file then."""
-    original, calls = getattr(os, name), iter(range(1 << 20))
+def failing(module: ModuleType, name: str, number: int, code: int, failed: list):
+    """The module's function, which fails at its call of that `number` (from 0); `open` names the file then."""
+    original, calls = getattr(module, name), iter(range(1 << 20))
 
     def fail_once(*arguments, **options):
         if next(calls) == number:
@@ -289,16 +291,21 @@ def failing(name: str, number: int, code: int, failed: list):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "code"),
-    [("open", errno.EMFILE), ("preadv", errno.EIO), ("pwrite", errno.ENOSPC), ("ftruncate", errno.EIO)],
+    ("module", "name", "code"),
+    [
+        (os, "open", errno.EMFILE),
+        (file_channel, "preadv", errno.EIO),
+        (os, "pwrite", errno.ENOSPC),
+        (os, "ftruncate", errno.EIO),
+    ],
 )
-def test_whichever_call_fails_no_batch_is_lost(directory, recovered, monkeypatch, name, code):
+def test_whichever_call_fails_no_batch_is_lost(directory, recovered, monkeypatch, module, name, code):
     """An error that comes half way ends the run; the next one does what this one would have done."""
     logs = {file: file.stat().st_size for file in directory.glob("*.log")}
     for number in range(0, 1 << 20, 3):
         failed = []
         with monkeypatch.context() as patched:
-            patched.setattr(os, name, failing(name, number, code, failed))
+            patched.setattr(module, name, failing(module, name, number, code, failed))
             exit_code, lines = recover(directory, *WHOLE)
         if not failed:
             break
