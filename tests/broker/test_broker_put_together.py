@@ -72,7 +72,7 @@ def test_clients_are_told_of_the_listener_that_they_come_through(house):
         house.make(listeners=LISTENERS)
     names = {
         "inter.broker.listener.name": "INSIDE",
-        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     }
     broker = house.make(listeners=LISTENERS, settings=names)
     broker.startup()

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
-from minikafka.record.files import file_channel
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.tools.recover import before_recovery
 from minikafka.witness.directory_diff import directory_diff
@@ -294,7 +293,7 @@ def failing(module: ModuleType, name: str, number: int, code: int, failed: list)
     ("module", "name", "code"),
     [
         (os, "open", errno.EMFILE),
-        (file_channel, "preadv", errno.EIO),
+        (before_recovery, "preadv", errno.EIO),
         (os, "pwrite", errno.ENOSPC),
         (os, "ftruncate", errno.EIO),
     ],
