@@ -42,6 +42,7 @@ help:
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"
 	@echo "make scripts    ask Kafka again what tests/scripts and tests/kafka_said hold of its answers"
+	@echo "make kafka VERSION=4.3.1   follow another version of Kafka: makes anew what is made from Kafka, and tells what differs"
 	@echo "make lock       renew the locked dependencies"
 
 lab: ready-lab
@@ -125,6 +126,10 @@ scripts: ready-dev
 	@$(BIN)/python -m tests.scripts.effects
 	$(PYTEST) -q --write-answers $$(grep -rlwE 'two_logs|two_logs_of_the_module|kafka_says' tests --include='test_*.py' | sort)
 
+kafka: ready-dev
+	@$(BIN)/minikafka fetch
+	@$(BIN)/python -m tests.tools.move_to_kafka "$(VERSION)"
+
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
 lock: ready-dev
@@ -146,4 +151,4 @@ ready-site:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-site ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz

@@ -10,10 +10,11 @@ import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
-from minikafka.jvm import kafka_jars
+from minikafka.jvm import kafka_jars, source_jars
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +39,14 @@ def main() -> None:
         parser.error(f"{version!r} is no version; write VERSION=4.3.1")
     if _output("git", "status", "--porcelain"):
         parser.error("there are changes that are not committed: what this one changes could not be told from them")
+    try:
+        sources = source_jars.source_jars(version)
+    except source_jars.SourcesUnavailableError as unavailable:
+        parser.error(str(unavailable))
+    print(_output(sys.executable, "-m", "minikafka", "drift", "--kafka", version))
     write_version(Path(kafka_jars.__file__), version)
-    for command in steps(version):
+    write_digests(Path(source_jars.__file__), sources, version)
+    for command in steps():
         print(">", *command, flush=True)
         if subprocess.run(command, cwd=ROOT).returncode:
             sys.exit(f"make kafka: this step failed, those after it were not tried: {' '.join(command)}")
@@ -55,10 +62,18 @@ def write_version(file: Path, version: str) -> None:
     file.write_text(words)
 
 
-def steps(version: str) -> Iterator[list[str]]:
+def write_digests(file: Path, jars: Iterable[Path], version: str) -> None:
+    """Put what the sources of `version` hold into the module that fetches them."""
+    digests = {jar.name.removesuffix(f"-{version}-sources.jar"): sha256(jar.read_bytes()).hexdigest() for jar in jars}
+    rows = "".join(f'    "{artifact}": "{digest}",\n' for artifact, digest in sorted(digests.items()))
+    words, there = re.subn(r"^_SHA256 = \{.*?^\}", f"_SHA256 = {{\n{rows}}}", file.read_text(), flags=re.M | re.S)
+    assert there == 1, file
+    file.write_text(words)
+
+
+def steps() -> Iterator[list[str]]:
     """The commands, in their order; each is a process of its own, which reads the new version."""
     python = [sys.executable, "-m"]
-    yield [*python, "minikafka", "drift", "--kafka", version]
     yield [*python, "minikafka", "fetch"]
     yield from ([*python, module] for module in GENERATED)
     yield [*python, "tests.golden.make_golden"]

@@ -1,0 +1,42 @@
+"""Where another version of Kafka is written down; what is made from that Kafka then, other tests hold."""
+
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from minikafka.jvm import kafka_jars, source_jars
+from tests.tools.move_to_kafka import GENERATED, ROOT, write_digests, write_version
+
+
+def test_the_version_is_written_where_it_stands(tmp_path):
+    file = Path(shutil.copy(kafka_jars.__file__, tmp_path))
+    write_version(file, "4.9.8")
+    assert file.read_text() == Path(kafka_jars.__file__).read_text().replace(kafka_jars.KAFKA_VERSION, "4.9.8")
+
+
+def test_digests_are_those_of_the_jars(tmp_path):
+    file = Path(shutil.copy(source_jars.__file__, tmp_path))
+    names = sorted(source_jars._SHA256)
+    jars = [tmp_path / f"{name}-4.9.8-sources.jar" for name in names]
+    for jar in jars:
+        jar.write_text(jar.name)
+    write_digests(file, jars, "4.9.8")
+    written: dict = {}
+    exec(file.read_text(), written)
+    assert written["_SHA256"] == {name: sha256(jar.name.encode()).hexdigest() for name, jar in zip(names, jars)}
+
+
+def test_each_step_is_a_module():
+    assert all(map(find_spec, GENERATED))
+
+
+@pytest.mark.parametrize(("version", "told"), [("4.3", "'4.3' is no version"), ("", "'' is no version")])
+def test_a_mistyped_version_changes_nothing(version, told):
+    command = [sys.executable, "-m", "tests.tools.move_to_kafka", version]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 2 and told in ended.stderr
