@@ -1,33 +1,44 @@
-"""All settings that Kafka 4.3.0 has for brokers, topics, groups and metrics of clients, with or without effect here."""
+"""All settings that Kafka has for brokers, topics, groups and metrics of clients, with or without effect here."""
 
 import json
-import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, Validator, ValidList, ValidString, parse_type
+from minikafka.common.config_def import (
+    NO_DEFAULT_VALUE,
+    CaseInsensitiveValidString,
+    ConfigDef,
+    ConfigKey,
+    Range,
+    Type,
+    Validator,
+    ValidList,
+    ValidString,
+    non_empty_string,
+    non_null,
+    parse_type,
+)
 
 FILE = Path(__file__).with_name("kafka_settings.json")
 """Kafka's definitions without their documentation; made by tests/tools/make_kafka_settings.py."""
-
-_RANGE = re.compile(r"\[(?P<least>-?[0-9]+),\.\.\.(,(?P<most>-?[0-9]+))?\]")
-_STRINGS = re.compile(r"\[([^\[\].]+)\]")
 
 
 class KafkaSetting(NamedTuple):
     """A setting as Kafka defines it. Kafka: `ConfigDef.ConfigKey`.
 
     - `default`: as text; None for a setting without one, and for one whose default is null.
-    - `valid`: what its validator says of itself, where that is a range or a list of strings, else "".
+    - `is_required`: a value must be given.
+    - `validator`: the name of Kafka's class for it and its limits, or nothing.
     - `update`: "cluster-wide" or "per-broker" for a broker's setting that can be changed while it runs, else "".
     """
 
     name: str
     type: Type
     default: str | None
-    valid: str = ""
+    is_required: bool
+    validator: tuple[Any, ...] = ()
     internal: bool = False
     update: str = ""
 
@@ -38,30 +49,51 @@ def kafka_settings(owner: str) -> Mapping[str, KafkaSetting]:
 
     Those of "quota" are a broker's, too, and can be set only while it runs.
     """
-    rows = _table()[owner]
-    return {row["name"]: KafkaSetting(**{**row, "type": Type[row["type"]]}) for row in rows}
+    return {row["name"]: _setting(**row) for row in _table()[owner]}
+
+
+def _setting(name: str, type: str, validator: list[Any] | None = None, **fields: Any) -> KafkaSetting:
+    default = fields.pop("default", NO_DEFAULT_VALUE)
+    is_required = default is NO_DEFAULT_VALUE
+    return KafkaSetting(
+        name, Type[type], None if is_required else default, is_required, tuple(validator or ()), **fields
+    )
 
 
 @cache
 def kafka_definition(owner: str) -> ConfigDef:
-    """The same settings, to parse values with. Validators other than ranges and lists of strings are left out."""
+    """The same settings, to parse values with; none of them need be given."""
     return ConfigDef(map(config_key, kafka_settings(owner).values()))
 
 
 def config_key(setting: KafkaSetting) -> ConfigKey:
     """The setting, to parse its value with. One without a default may be left out, even where Kafka requires it."""
     default = parse_type(setting.name, setting.default, setting.type)
-    validator = None if default is None else _validator(setting)
+    validator = None if default is None else validator_of(setting, VALIDATORS)
     return ConfigKey(setting.name, setting.type, default, validator, setting.internal)
 
 
-def _validator(setting: KafkaSetting) -> Validator | None:
-    if (limits := _RANGE.fullmatch(setting.valid)) is not None:
-        return Range(int(limits["least"]), None if limits["most"] is None else int(limits["most"]))
-    if (listed := _STRINGS.fullmatch(setting.valid)) is not None:
-        strings = listed[1].split(", ")
-        return ValidList(*strings) if setting.type is Type.LIST else ValidString(*strings)
-    return None
+def validator_of(setting: KafkaSetting, validators: Mapping[str, Callable[..., Validator]]) -> Validator | None:
+    """What refuses values of the setting; None where nothing does, or none of the `validators` has the name of it."""
+    if not setting.validator or setting.validator[0] not in validators:
+        return None
+    kind, *limits = setting.validator
+    return validators[kind](*limits)
+
+
+def _valid_list(empty_allowed: bool, null_allowed: bool, *valid_strings: str) -> ValidList:
+    return ValidList(*valid_strings, empty_allowed=empty_allowed, null_allowed=null_allowed)
+
+
+VALIDATORS: Mapping[str, Callable[..., Validator]] = {
+    "Range": Range,
+    "ValidString": ValidString,
+    "CaseInsensitiveValidString": CaseInsensitiveValidString,
+    "ValidList": _valid_list,
+    "NonEmptyString": partial(partial, non_empty_string),
+    "NonNullValidator": partial(partial, non_null),
+}
+"""What makes a validator, by the name in the table and with what else stands there."""
 
 
 @cache

@@ -1,31 +1,14 @@
-"""The settings that a Kafka broker knows: their types, defaults and limits, from a table that Kafka's own gives."""
+"""The settings that a Kafka broker knows, with all that Kafka checks in each of them alone."""
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from pathlib import Path
 
-from minikafka.common.config_def import (
-    NO_DEFAULT_VALUE,
-    CaseInsensitiveValidString,
-    ConfigDef,
-    ConfigKey,
-    Range,
-    Type,
-    Validator,
-    ValidList,
-    ValidString,
-    invalid_value,
-    non_empty_string,
-    non_null,
-)
+from minikafka.common.config_def import NO_DEFAULT_VALUE, ConfigDef, ConfigKey, Validator, invalid_value, parse_type
 from minikafka.common.errors import ConfigException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
+from minikafka.common.kafka_settings import VALIDATORS, KafkaSetting, kafka_settings, validator_of
 from minikafka.log.log_config import gzip_level
-
-TABLE = Path(__file__).with_name("kafka_settings.json")
-"""The settings of Kafka 4.3.0, one on each line; made by tests/metadata/make_kafka_settings.py."""
 
 _VOTERS, _BOOTSTRAP_SERVERS = "controller.quorum.voters", "controller.quorum.bootstrap.servers"
 _VOTER = "`{id}@{host}:{port}`."
@@ -38,7 +21,7 @@ def kafka_config_def() -> ConfigDef:
 
     Kafka: `AbstractKafkaConfig.CONFIG_DEF`.
     """
-    return ConfigDef(map(_key, TABLE.read_text(encoding="utf-8").splitlines()))
+    return ConfigDef(map(_key, kafka_settings("broker").values()))
 
 
 def voter_hosts(voters: list[str]) -> dict[int, str]:
@@ -87,30 +70,14 @@ def _quorum_bootstrap_servers(name: str, value: object) -> None:
         _host_of(server, server, _BOOTSTRAP_SERVERS, '"{host}:{port}"')
 
 
-def _valid_list(empty_allowed: bool, null_allowed: bool, *valid_strings: str) -> ValidList:
-    return ValidList(*valid_strings, empty_allowed=empty_allowed, null_allowed=null_allowed)
-
-
-_VALIDATORS: dict[str, Callable[..., Validator]] = {
-    "Range": Range,
-    "ValidString": ValidString,
-    "CaseInsensitiveValidString": CaseInsensitiveValidString,
-    "ValidList": _valid_list,
-    "NonEmptyString": partial(partial, non_empty_string),
-    "NonNullValidator": partial(partial, non_null),
+_VALIDATORS: Mapping[str, Callable[..., Validator]] = {
+    **VALIDATORS,
     "[1,...,9] or -1": partial(partial, gzip_level),
     "ControllerQuorumVotersValidator": partial(partial, _quorum_voters),
     "ControllerQuorumBootstrapServersValidator": partial(partial, _quorum_bootstrap_servers),
 }
-"""What makes a validator, by the name in the table and with what else stands there."""
 
 
-def _key(line: str) -> ConfigKey:
-    setting = json.loads(line)
-    kind, *limits = setting.get("validator", [None])
-    return ConfigKey(
-        setting["name"],
-        Type(setting["type"]),
-        setting.get("default", NO_DEFAULT_VALUE),
-        _VALIDATORS[kind](*limits) if kind else None,
-    )
+def _key(setting: KafkaSetting) -> ConfigKey:
+    default = NO_DEFAULT_VALUE if setting.is_required else parse_type(setting.name, setting.default, setting.type)
+    return ConfigKey(setting.name, setting.type, default, validator_of(setting, _VALIDATORS))

@@ -2,14 +2,16 @@
 
 import json
 import re
+from typing import Any
 
 from py4j.java_gateway import get_field
+from py4j.protocol import Py4JJavaError
 
 from minikafka.common.kafka_settings import FILE
 from minikafka.jvm.kafka_jvm import KafkaJvm
 
 _SERVER = "org.apache.kafka.server"
-_LISTED = re.compile(r"\[[^\[\]]+\]( or -1)?")  # what a validator says that accepts a range, or some strings
+_RANGE = re.compile(r"\[(?P<least>[^,]*?),?\.\.\.,?(?P<most>[^,]*?)\]")
 
 
 def settings(kafka: KafkaJvm) -> dict[str, list[dict[str, object]]]:
@@ -45,21 +47,42 @@ def _keys(definition) -> list:
     return list(definition.configKeys().values())
 
 
-def _setting(kafka: KafkaJvm, key, update_modes: dict[str, str]) -> dict[str, object]:
+def _setting(kafka: KafkaJvm, key: Any, update_modes: dict[str, str]) -> dict[str, object]:
     name, kind = get_field(key, "name"), get_field(key, "type")
-    config_def = kafka.find_class("org.apache.kafka.common.config.ConfigDef")
-    default = config_def.convertToString(get_field(key, "defaultValue"), kind) if key.hasDefault() else None
-    validator = get_field(key, "validator")
-    valid = "" if validator is None else str(validator.toString())
-    row = {
-        "name": name,
-        "type": kind.toString(),
-        "default": default,
-        "valid": valid if _LISTED.fullmatch(valid) else "",
-        "internal": bool(get_field(key, "internalConfig")),
-        "update": update_modes.get(name, ""),
-    }
-    return {field: value for field, value in row.items() if value or field in ("name", "type", "default")}
+    row: dict[str, object] = {"name": name, "type": kind.toString()}
+    if key.hasDefault():
+        config_def = kafka.find_class("org.apache.kafka.common.config.ConfigDef")
+        row["default"] = config_def.convertToString(get_field(key, "defaultValue"), kind)
+    if (validator := get_field(key, "validator")) is not None:
+        row["validator"] = _validator(kafka, validator)
+    if get_field(key, "internalConfig"):
+        row["internal"] = True
+    if name in update_modes:
+        row["update"] = update_modes[name]
+    return row
+
+
+def _validator(kafka: KafkaJvm, validator: Any) -> list[object]:
+    kind, said = validator.getClass().getSimpleName(), validator.toString()
+    words = [word.strip() for word in re.sub(r"^.*?\[|\]$", "", said).split(",") if word.strip()]
+    if kind == "Range":
+        limits = _RANGE.fullmatch(said)
+        assert limits is not None, said
+        return [kind, *(json.loads(limits[each]) if limits[each] else None for each in ("least", "most"))]
+    if kind == "ValidList":
+        nothing = kafka.find_class("java.util.ArrayList")()
+        return [kind, _accepts(validator, nothing), _accepts(validator, None), *sorted(words)]
+    if kind in ("ValidString", "CaseInsensitiveValidString"):
+        return [kind, *sorted(words)]
+    return [said] if kind == "LambdaValidator" else [kind]
+
+
+def _accepts(validator: Any, value: object) -> bool:
+    try:
+        validator.ensureValid("name", value)
+    except Py4JJavaError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
