@@ -92,7 +92,8 @@ def living(processes) -> list[psutil.Process]:
 
 def is_in_the_function(others) -> bool:
     """Whether the process in the sandbox has worked for longer than it takes to begin."""
-    return any(is_busy(process) for process in others if any("learners_side.py" in word for word in words_of(process)))
+    words = "learners_side.py", "log_in_sandbox.py"
+    return any(is_busy(process) for process in others if any(word in " ".join(words_of(process)) for word in words))
 
 
 def is_busy(process) -> bool:

@@ -152,7 +152,8 @@ def brokers(kafka, tmp_path_factory):
         lines = (home / "kafka" / "server.properties").read_text().splitlines()
         settings = dict(line.split("=", 1) for line in lines)
         settings |= {"listeners": "PLAINTEXT://127.0.0.1:0"}
-        for name in ("log.dirs", "advertised.listeners", "listener.security.protocol.map"):
+        of_listeners = "advertised.listeners", "listener.security.protocol.map", "controller.listener.names"
+        for name in ("log.dirs", *of_listeners):
             del settings[name]
         server = BrokerServer([home / "ours"], settings)
         server.start()
