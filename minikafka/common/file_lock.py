@@ -11,6 +11,9 @@ from minikafka.common.at_hand import HAS_LOCKS
 from minikafka.common.errors import ClosedChannelException
 from minikafka.common.own_process import OwnProcess
 
+if HAS_LOCKS:
+    import fcntl
+
 
 def _whole_file(kind: int) -> bytes:
     """`struct flock`: a lock from the first byte to the end, wherever the end may come to be; no process."""
@@ -49,8 +52,6 @@ class FileLock:
         if not HAS_LOCKS:
             self._locked = True
             return True
-        import fcntl
-
         try:
             if hasattr(fcntl, "F_OFD_SETLK"):
                 fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _whole_file(fcntl.F_RDLCK if self._shared else fcntl.F_WRLCK))
@@ -76,10 +77,17 @@ class FileLock:
         self.unlock_and_close()
 
     def unlock_and_close(self) -> None:
-        """Release the lock and leave the file; a second call does nothing. Kafka: `FileLock.unlockAndClose`."""
+        """Release the lock and leave the file; a second call does nothing. Kafka: `FileLock.unlockAndClose`.
+
+        A child that is just being started has the file open, too, until it becomes another program: so the lock is
+        given up before the file is closed. A forked process only closes the file, and the lock stays.
+        """
         fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        if fd < 0:
+            return
+        if self._locked and HAS_LOCKS and self._own_process.is_this and hasattr(fcntl, "F_OFD_SETLK"):
+            fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _whole_file(fcntl.F_UNLCK))
+        os.close(fd)
 
     def __del__(self) -> None:
         self.unlock_and_close()

@@ -222,6 +222,16 @@ def test_a_lock_is_taken_once(tmp_path):
     assert FileLock(tmp_path / "file").try_lock()
 
 
+def test_a_lock_that_is_given_up_is_free_though_a_child_has_the_file_open(tmp_path):
+    """As a child has that is just being started, until it becomes another program."""
+    lock = FileLock(tmp_path / "file")
+    assert lock.try_lock()
+    of_the_child = os.dup(lock._fd)
+    lock.unlock_and_close()
+    assert FileLock(tmp_path / "file").try_lock()
+    os.close(of_the_child)
+
+
 def test_shared_locks_exclude_only_others(tmp_path):
     (tmp_path / "file").touch()
     readers = [FileLock(tmp_path / "file", shared=True) for _ in range(2)]
