@@ -179,7 +179,11 @@ def test_each_option_in_a_text_is_one_of_a_command():
     seen = set()
     for file in sorted((ROOT / "minikafka").rglob("*.py")):
         inside = file.relative_to(ROOT).with_suffix("")
-        if inside.parts[1] == "witness" or inside.parts[1:3] in (("lab", "widgets"), ("lab", "course")):
+        if inside.parts[1] == "witness" or inside.parts[1:3] in (
+            ("lab", "widgets"),
+            ("lab", "course"),
+            ("lab", "site"),
+        ):
             continue  # programs of their own, and style sheets
         if inside.name == "sandbox":
             continue  # the options of bubblewrap

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from minikafka.common.error_codes import Errors
-from minikafka.jvm import scala_compiler
+from minikafka.jvm import cache, scala_compiler
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.log.batch import Batch
@@ -115,7 +115,8 @@ def test_a_killed_broker_keeps_its_files(two):
 @pytest.mark.slow
 def test_two_threads_may_ask_for_the_first_clusters_at_once(tmp_path, monkeypatch):
     """As a lesson's background work and its cell do on a machine where Scala's classes are not compiled yet."""
-    monkeypatch.setattr(scala_compiler, "cache_dir", lambda: tmp_path / "cache")
+    for module in (cache, scala_compiler):
+        monkeypatch.setattr(module, "cache_dir", lambda: tmp_path / "cache")
     kafka = KafkaJvm.start()
     try:
         with ThreadPoolExecutor(2) as threads:

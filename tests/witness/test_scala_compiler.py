@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from minikafka.jvm import scala_compiler
+from minikafka.jvm import cache, scala_compiler
 from minikafka.jvm.kafka_jars import spark_jars
 from minikafka.jvm.scala_compiler import CompilationError, compiled_classes
 
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    monkeypatch.setattr(scala_compiler, "cache_dir", lambda: tmp_path / "cache")
+    for module in (cache, scala_compiler):
+        monkeypatch.setattr(module, "cache_dir", lambda: tmp_path / "cache")
     return tmp_path / "Hello.scala"
 
 
