@@ -1,8 +1,8 @@
 """Changes settings for clients: what a broker checks itself, before the controller decides about the rest."""
 
 import logging
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias, TypeVar
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 IncrementalResource = IncrementalAlterConfigsRequest.AlterConfigsResource
 LegacyResource = AlterConfigsRequest.AlterConfigsResource
 _Resource: TypeAlias = IncrementalResource | LegacyResource
+_Response = TypeVar("_Response")
 _FORWARDED = (ConfigResourceType.TOPIC, ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP)
 
 
@@ -82,17 +83,8 @@ class ConfigAdminManager:
                     refused[_key(resource)] = error
         remaining = [resource for resource in body.resources if _key(resource) not in refused]
         decided = self._controller_apis.incremental_alter_configs(request, remaining, body.validate_only)
-        errors = {**decided, **refused}
         make = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-        responses = [
-            make(
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-                error_code=errors[_key(resource)].error,
-                error_message=errors[_key(resource)].message,
-            )
-            for resource in body.resources
-        ]
+        responses = _responses(make, body.resources, {**decided, **refused})
         self._request_channel.send_response(request, IncrementalAlterConfigsResponse(responses=responses))
 
     def handle_alter_configs_request(self, request: Request) -> None:
@@ -106,17 +98,8 @@ class ConfigAdminManager:
                     refused[_key(resource)] = error
         remaining = [resource for resource in body.resources if _key(resource) not in refused]
         decided = self._controller_apis.legacy_alter_configs(request, remaining, body.validate_only)
-        errors = {**decided, **refused}
         make = AlterConfigsResponse.AlterConfigsResourceResponse
-        responses = [
-            make(
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-                error_code=errors[_key(resource)].error,
-                error_message=errors[_key(resource)].message,
-            )
-            for resource in body.resources
-        ]
+        responses = _responses(make, body.resources, {**decided, **refused})
         self._request_channel.send_response(request, AlterConfigsResponse(responses=responses))
 
     # What a broker checks itself
@@ -189,6 +172,21 @@ def _more_than_once(resources: list[IncrementalResource] | list[LegacyResource])
     keys = [_key(resource) for resource in resources]
     error = ApiError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
     return {key: error for key in keys if keys.count(key) > 1}
+
+
+def _responses(
+    make: Callable[..., _Response], resources: Iterable[_Resource], errors: Mapping[tuple[int, str], ApiError]
+) -> list[_Response]:
+    """What came of each resource, in the order of the request."""
+    return [
+        make(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            error_code=errors[_key(resource)].error,
+            error_message=errors[_key(resource)].message,
+        )
+        for resource in resources
+    ]
 
 
 def _check_settings(resource: _Resource, without_value: list[str]) -> None:
