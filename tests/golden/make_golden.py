@@ -1,4 +1,4 @@
-"""Makes anew the directories that a real Kafka broker wrote: `python tests/golden/make_golden.py`.
+"""Makes anew the directories that a real Kafka broker wrote: `python -m tests.golden.make_golden`.
 
 - `GOLDEN`: a log.dir with one topic, `mixed`, that has all that a log can hold: keys, null keys, null
   values, headers, every codec, an idempotent producer and one that is not, a committed and an aborted transaction.

@@ -1,4 +1,4 @@
-"""Makes anew what a killed broker left behind: `python tests/golden/make_killed.py` writes notebooks/data/killed.
+"""Makes anew what a killed broker left behind: `python -m tests.golden.make_killed` writes notebooks/data/killed.
 
 The topic `orders` has two leaders' epochs (the broker was stopped cleanly in between), an idempotent producer, an
 aborted transaction and one that is open when the broker is killed. Ids, the timestamps of markers and the place of the
@@ -10,11 +10,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from make_golden import NOTEBOOKS_DATA, SETTINGS, START_MS, order
-
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.lab.stage.killed_broker import keep
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.golden.make_golden import NOTEBOOKS_DATA, SETTINGS, START_MS, order
 from tests.kafka_clients import KafkaClients
 
 TOPIC = "orders"

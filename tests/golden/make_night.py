@@ -1,4 +1,4 @@
-"""Makes anew the disks of the shop's two brokers: `python tests/golden/make_night.py` writes notebooks/data/night.
+"""Makes anew the disks of the shop's two brokers: `python -m tests.golden.make_night` writes notebooks/data/night.
 
 The lesson *A log directory at scale* asks what happened in the night in which they were written. Two real brokers wrote
 them, with real producers, consumers and transactions. The records' timestamps tell a night of twelve hours, from
@@ -23,12 +23,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from make_golden import NOTEBOOKS_DATA
-
 from minikafka.common.uuid import random_uuid
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, free_ports
 from minikafka.witness.kafka.kafka_tools import run_tool
+from tests.golden.make_golden import NOTEBOOKS_DATA
 from tests.kafka_clients import KafkaClients
 
 TARGET = NOTEBOOKS_DATA / "night"

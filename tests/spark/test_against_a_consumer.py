@@ -5,6 +5,7 @@ from pyspark.errors import PythonException
 
 from minikafka.spark import register
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.golden.make_golden import send_mixed
 from tests.golden.places import GOLDEN
 from tests.kafka_clients import KafkaClients
 
@@ -44,10 +45,7 @@ def _bytes(value):
 
 
 @pytest.mark.slow
-def test_a_consumer_gets_the_same_from_the_running_broker(registered, kafka, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(GOLDEN))
-    from make_golden import send_mixed
-
+def test_a_consumer_gets_the_same_from_the_running_broker(registered, kafka, tmp_path):
     with KafkaBroker(tmp_path) as broker:
         clients = KafkaClients(kafka, broker.bootstrap_servers)
         clients.create_topic("mixed", SMALL)
