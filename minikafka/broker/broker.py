@@ -13,6 +13,7 @@ from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, NullPointerException
+from minikafka.common.exit import Halt, raise_fatal
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
@@ -109,6 +110,8 @@ class Broker:
         controller_channel: ControllerChannel | None = None,
         authorizer: Authorizer | None = None,
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
+        metadata_log_dir: Path | None = None,
+        halt: Halt = raise_fatal,
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
 
@@ -122,6 +125,9 @@ class Broker:
         - `controller_channel`: the way on which proposals for ISRs go, None to ask the controller at once.
         - `add_partitions_to_txn_manager`: the way to transaction coordinators. Without one, transactional batches are
           refused unless `transaction.partition.verification.enable` is false.
+        - `metadata_log_dir`: that of `log_dirs` which has the metadata log of this process in it, None if none has.
+        - `halt(fatal)`: what happens where Kafka halts the process, since the broker cannot go on: log directories have
+          failed, all of them or that of the metadata log.
 
         Raises what a log manager raises for directories that cannot be used, ConfigException, and
         IllegalArgumentException for settings that contradict each other.
@@ -176,6 +182,8 @@ class Broker:
                 broker_id, epoch(), [directory_id]
             ),
             add_partitions_to_txn_manager=add_partitions_to_txn_manager,
+            metadata_log_dir=None if metadata_log_dir is None else str(metadata_log_dir.absolute()),
+            halt=halt,
         )
         self.dynamic_config = DynamicBrokerConfig(
             self.config, lambda changed: self.log_manager.update_default_config(changed.log_config())
@@ -299,18 +307,22 @@ class Broker:
     def shutdown(self) -> None:
         """Hand over what this broker leads, then stop in order: the next start finds a clean shutdown.
 
+        What goes wrong with one part, because its disk has failed, is logged, and the others stop in order.
         Kafka: `BrokerServer.shutdown`.
         """
         # 1. Others lead from now on.
         self.replica_manager.begin_controlled_shutdown()
-        while not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
-            self.publish()
+        swallow(self._hand_over, "Got unexpected exception waiting for controlled shutdown")
         # 2. No more requests, and nothing in the background.
         self.is_running = False
         self._scheduler.shutdown()
         # 3. The replicas write down their high watermarks, the logs all they have.
-        self.replica_manager.shutdown()
-        self.log_manager.shutdown(self.broker_epoch)
+        swallow(self.replica_manager.shutdown, "Stopping the replicas has failed")
+        swallow(lambda: self.log_manager.shutdown(self.broker_epoch), "Stopping the logs has failed")
+
+    def _hand_over(self) -> None:
+        while not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
+            self.publish()
 
     def crash(self) -> None:
         """End at once, as by kill -9: files and locks are let go, and nothing is written. Not in Kafka."""
@@ -320,6 +332,14 @@ class Broker:
 
     def _epoch(self) -> int:
         return self.broker_epoch
+
+
+def swallow(part: Callable[[], object], message: str) -> None:
+    """Stop a part of a broker; what it raises is logged, so that the other parts stop, too. Kafka: `Utils.swallow`."""
+    try:
+        part()
+    except Exception as error:
+        logger.warning("%s: %s: %s", message, type(error).__name__, error)
 
 
 class _DirectChannel:

@@ -1,6 +1,7 @@
 """The command `minikafka serve`: a broker for real clients, on directories of its own."""
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -42,7 +43,8 @@ def serve(
     When clients can connect, a line on stdout says where; what happens goes to stderr. It listens on this machine
     alone, unless --config listeners=PLAINTEXT://HOST:PORT says otherwise. SIGINT and SIGTERM end it in order; topics,
     settings and records are there at the next start, also after kill -9. The exit code is 0 then, and 2 when it cannot
-    start.
+    start. When the disks of all log directories have failed, or that of the first one, which has the metadata log, it
+    ends at once with exit code 1, as Kafka does.
     """
     if is_watched and not sys.stderr.isatty():
         raise click.UsageError("--watch needs a terminal on stderr")
@@ -56,7 +58,7 @@ def serve(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    server = BrokerServer(log_dirs, settings, node_id=node_id)
+    server = BrokerServer(log_dirs, settings, node_id=node_id, halt=lambda fatal: ended.set())
     server.start()
     try:
         tell(f"minikafka serves {', '.join(map(str, server.endpoints))}")
@@ -68,7 +70,11 @@ def serve(
         else:
             ended.wait()
     finally:
-        server.stop()
+        if server.fatal is None:
+            server.stop()
+    if server.fatal is not None:
+        tell(str(server.fatal), err=True)
+        os._exit(1)  # waits for no thread: each may be in the midst of a disk that does not answer
 
 
 def _settings(configs: tuple[str, ...]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from minikafka.cluster.partition import ACKS_ALL, ActiveProducers, Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     CorruptRecordException,
+    FatalExitError,
     FencedLeaderEpochException,
     InconsistentTopicIdException,
     InvalidPidMappingException,
@@ -30,6 +31,7 @@ from minikafka.common.errors import (
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.common.exit import Halt, raise_fatal
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -162,6 +164,8 @@ class ReplicaManager(AllPartitions):
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
         alter_partition_listener: AlterPartitionListener | None = None,
         on_log_dir_failure: Callable[[str], object] = lambda directory_id: None,
+        metadata_log_dir: str | None = None,
+        halt: Halt = raise_fatal,
     ):
         """A manager without partitions.
 
@@ -169,6 +173,8 @@ class ReplicaManager(AllPartitions):
         - `broker_epoch_supplier()`: the epoch with which this broker is registered now.
         - `add_partitions_to_txn_manager`: the way to the transaction coordinators, None if there are none.
         - `on_log_dir_failure(directory_id)`: the controller is to learn that a log directory has failed.
+        - `metadata_log_dir`: the log directory (absolute path) that has the metadata log in it, too; None if none has.
+        - `halt(fatal)`: ends the process, since the broker cannot go on without a log directory that has failed.
 
         Raises OSError when the high watermarks' files cannot be made, ConfigException for an unknown
         `replica.selector.class`.
@@ -184,6 +190,8 @@ class ReplicaManager(AllPartitions):
         self._log_dir_failure_channel = log_dir_failure_channel
         self._alter_partition_listener = alter_partition_listener or AlterPartitionListener()
         self._on_log_dir_failure = on_log_dir_failure
+        self._metadata_log_dir = metadata_log_dir
+        self._halt = halt
         self._high_watermark_checkpoint_started = False
         self.delayed_produce_purgatory: DelayedOperationPurgatory[DelayedProduce] = DelayedOperationPurgatory(
             "Produce",
@@ -883,7 +891,8 @@ class ReplicaManager(AllPartitions):
     def handle_log_dir_failure(self, log_dir: str) -> None:
         """Serve nothing any more from a log directory (absolute path) whose disk has failed, and tell the controller.
 
-        Raises KafkaException when it was the last one. Kafka: `ReplicaManager.handleLogDirFailure`.
+        Raises FatalExitError when the broker cannot go on without it: it was the last one, has the metadata log in it,
+        or has no id by which the controller knows it. Kafka: `ReplicaManager.handleLogDirFailure`.
         """
         log_dirs = self.log_manager.log_dirs
         if not log_dirs.is_log_dir_online(log_dir):
@@ -906,12 +915,18 @@ class ReplicaManager(AllPartitions):
             self.high_watermark_checkpoints.handle_failure(log_dir)
         # 5. Nor is anything else.
         self.log_manager.handle_log_dir_failure(log_dir)
+        if log_dir == self._metadata_log_dir:
+            raise FatalExitError(f"Shutdown broker because the metadata log dir {log_dir} has failed")
         # 6. The controller gives the partitions other leaders.
-        if directory_id is not None:
-            self._on_log_dir_failure(directory_id)
+        if directory_id is None:
+            raise FatalExitError(f"Shutdown broker because the log dir {log_dir} has failed, and has no directory.id")
+        self._on_log_dir_failure(directory_id)
 
     def _handle_next_log_dir_failure(self) -> None:
-        self.handle_log_dir_failure(self._log_dir_failure_channel.take_next_offline_log_dir())
+        try:
+            self.handle_log_dir_failure(self._log_dir_failure_channel.take_next_offline_log_dir())
+        except FatalExitError as fatal:
+            self._halt(fatal)
 
     def begin_controlled_shutdown(self) -> None:
         """From now on, a replica without a leader, or outside its ISR, is stopped, not followed.

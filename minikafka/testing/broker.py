@@ -20,6 +20,8 @@ class Broker:
 
     - `stop` and `start` it, or `kill` it, as often as you like: topics and records are there again, at the same port.
     - `directory` holds the files that Kafka would have written. One of its own is deleted at the end of the block.
+    - When the disk of its directory has failed it ends by itself, as Kafka does. Then IllegalStateException says why,
+      until it is stopped and started anew.
     - Topics that a client names are made, as by Kafka's default; `{"auto.create.topics.enable": "false"}` forbids it.
     - `answer` and `delay` make it fail; `advance` moves its clock. What they have done is over when it stops, but for
       the clock, which stays where it is.

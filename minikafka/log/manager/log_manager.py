@@ -81,7 +81,7 @@ class LogManager:
 
     Simpler than Kafka: there are no metrics and no remote storage, as for `Log`. Directories are loaded in the order
     of their names; Kafka takes the order in which the system lists them, which nothing may depend on. Where Kafka
-    halts the process, because no log directory is left, KafkaException is raised: whoever runs the process decides.
+    halts the process, because no log directory is left, FatalExitError is raised: whoever runs the process ends it.
 
     Kafka: `kafka.log.LogManager`.
     """
@@ -118,7 +118,8 @@ class LogManager:
           log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
         - `stop_at_os_errors`: an error of the operating system ends the load of a log, and cuts nothing (`Log.create`).
 
-        Raises KafkaException when a log directory is named twice or is in use, or when none can be used; OSError.
+        Raises KafkaException when a log directory is named twice or is in use, FatalExitError when none can be used;
+        OSError.
         """
         self.log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(max(len(log_dirs), 1))
         self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel)
@@ -153,6 +154,7 @@ class LogManager:
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._had_clean_shutdown: dict[Path, bool] = {}
         self._load_logs_completed: dict[Path, bool] = {}
+        self._failed_to_load: set[Path] = set()  # log directories of which a log is missing since a disk failed
         self._log_creation_or_deletion_lock = threading.RLock()
 
     # Startup
@@ -253,8 +255,10 @@ class LogManager:
                 except OSError as error:
                     failed_dirs[log_dir] = error
                 except KafkaStorageException as error:
-                    if not isinstance(error.__cause__, OSError):
-                        failures.append(error)  # else its directory has been reported, and this log is missing
+                    if isinstance(error.__cause__, OSError):
+                        self._failed_to_load.add(log_dir)  # it has been reported, and this log is missing
+                    else:
+                        failures.append(error)
                 except Exception as error:
                     failures.append(error)
         finally:
@@ -265,6 +269,7 @@ class LogManager:
         if failures:
             raise failures[0]
         # 7. Directories whose disk failed go offline.
+        self._failed_to_load.update(failed_dirs)
         for log_dir, failure in failed_dirs.items():
             self.log_dir_failure_channel.maybe_add_offline_log_dir(
                 str(log_dir), f"Error while loading log dir {log_dir}", failure
@@ -343,8 +348,10 @@ class LogManager:
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean.
-                if not _all_completed(closing):
+                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean. Nor
+                #    does one with a log that could not be loaded, though Kafka, before its failure is handled, writes
+                #    checkpoints without that log and calls the directory clean.
+                if not _all_completed(closing) or log_dir in self._failed_to_load:
                     continue
                 # 4. Write the recovery points, which are now the logs' ends, and the log starts.
                 logs = logs_by_dir.get(log_dir, {})
@@ -717,7 +724,7 @@ class LogManager:
     def handle_log_dir_failure(self, log_dir: str) -> None:
         """Stop using a log directory (absolute path) whose disk has failed, and its logs; write nothing there any more.
 
-        Logs that wait for their deletion stay in the queue. Raises KafkaException when no log directory is left.
+        Logs that wait for their deletion stay in the queue. Raises FatalExitError when no log directory is left.
         Kafka: `LogManager.handleLogDirFailure`.
         """
         logger.warning("Stopping serving logs in dir %s", log_dir)
@@ -829,8 +836,12 @@ def _duplicate(log: Log, previous: Log) -> str:
 
 
 def _flush_and_close(log: Log) -> None:
-    log.flush(force_flush_active_segment=True)  # to the very end, so that the recovery point is the end of the log
-    log.close()
+    try:
+        log.flush(force_flush_active_segment=True)  # to the very end, so that the recovery point is the end of the log
+        log.close()
+    except BaseException:
+        log.close_handlers()
+        raise
 
 
 def _all_completed(jobs: list[Callable[[], None]]) -> bool:
