@@ -168,23 +168,27 @@ class Broker:
             return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect or connect_in_process)
 
         # 4. The replicas, and who tells them what to be.
-        self.replica_manager = ReplicaManager(
-            self.config,
-            time,
-            scheduler,
-            self.log_manager,
-            self.metadata_cache,
-            failures,
-            self.alter_partition_manager,
-            create_replica_fetcher_manager,
-            broker_epoch_supplier=epoch,
-            on_log_dir_failure=lambda directory_id: controller.handle_directories_offline(
-                broker_id, epoch(), [directory_id]
-            ),
-            add_partitions_to_txn_manager=add_partitions_to_txn_manager,
-            metadata_log_dir=None if metadata_log_dir is None else str(metadata_log_dir.absolute()),
-            halt=halt,
-        )
+        try:
+            self.replica_manager = ReplicaManager(
+                self.config,
+                time,
+                scheduler,
+                self.log_manager,
+                self.metadata_cache,
+                failures,
+                self.alter_partition_manager,
+                create_replica_fetcher_manager,
+                broker_epoch_supplier=epoch,
+                on_log_dir_failure=lambda directory_id: controller.handle_directories_offline(
+                    broker_id, epoch(), [directory_id]
+                ),
+                add_partitions_to_txn_manager=add_partitions_to_txn_manager,
+                metadata_log_dir=None if metadata_log_dir is None else str(metadata_log_dir.absolute()),
+                halt=halt,
+            )
+        except BaseException:
+            self.log_manager.let_go()
+            raise
         self.dynamic_config = DynamicBrokerConfig(
             self.config, lambda changed: self.log_manager.update_default_config(changed.log_config())
         )
@@ -381,4 +385,5 @@ def _log_manager(
         max_transaction_timeout_ms=get("transaction.max.timeout.ms"),
         producer_state_manager_config=config.producer_state_manager_config(),
         producer_id_expiration_check_interval_ms=get("producer.id.expiration.check.interval.ms"),
+        stop_at_os_errors=True,  # Kafka empties sound segments then; nobody has another copy of what a broker here keeps
     )
