@@ -385,5 +385,5 @@ def _log_manager(
         max_transaction_timeout_ms=get("transaction.max.timeout.ms"),
         producer_state_manager_config=config.producer_state_manager_config(),
         producer_id_expiration_check_interval_ms=get("producer.id.expiration.check.interval.ms"),
-        stop_at_os_errors=True,  # Kafka empties sound segments then; nobody has another copy of what a broker here keeps
+        stop_at_os_errors=True,  # at which Kafka empties sound segments: it has other replicas
     )
