@@ -3,13 +3,13 @@
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from minikafka.broker.broker import Broker, swallow
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import FatalExitError, KafkaException
+from minikafka.common.errors import ConfigException, FatalExitError, KafkaException
 from minikafka.common.exit import Halt
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
@@ -23,6 +23,7 @@ from minikafka.network.server.kafka_channel import KafkaChannel
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
+from minikafka.server.known_settings import require_known
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +64,15 @@ class BrokerServer:
         - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
         - `halt(fatal)` is called once, first of all, when a node that was up ends by itself: it may end the process.
 
-        Raises what `require_valid` and `SocketServerConfig` raise.
+        Raises ConfigException for a setting that Kafka does not know, and for one that says another id or other log
+        directories; what `require_valid` and `SocketServerConfig` raise.
         """
+        require_known(settings or {})
         require_valid({**(settings or {}), "node.id": node_id})
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         self.node_id = node_id
+        _require_the_same({"node.id", "broker.id"}, settings or {}, str(node_id))
+        _require_the_same({"log.dirs", "log.dir"}, settings or {}, ",".join(map(str, log_dirs)))
         self._settings = dict(settings or {})
         self._time = time or SystemTime()
         self._scheduler = KafkaScheduler(time=self._time)
@@ -269,3 +274,9 @@ class BrokerServer:
             self.broker.crash()
         if self._values is not None:
             self._values.let_go()
+
+
+def _require_the_same(names: Iterable[str], settings: Mapping[str, str], said: str) -> None:
+    for name in settings.keys() & names:
+        if str(settings[name]) != said:
+            raise ConfigException(f"{name} is {settings[name]} in the settings, and {said} for this node")

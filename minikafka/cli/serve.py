@@ -11,11 +11,12 @@ import click
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.network import request_channel
-from minikafka.server.known_settings import settings_without_effect
+from minikafka.server.known_settings import require_known, settings_without_effect
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
 _LOOPBACK = "127.0.0.1"
+_BY_OPTIONS = {"node.id": "--node-id", "broker.id": "--node-id", "log.dirs": "--data", "log.dir": "--data"}
 
 
 @click.command(cls=ToolCommand, failure_exit_code=2)
@@ -49,6 +50,7 @@ def serve(
     if is_watched and not sys.stderr.isatty():
         raise click.UsageError("--watch needs a terminal on stderr")
     settings = _settings(configs)
+    require_known(settings)
     for name in settings_without_effect(settings):
         tell(f"Warning: {name} has no effect here", err=True)
     settings.setdefault("listeners", f"PLAINTEXT://{_LOOPBACK}:{port}")
@@ -83,5 +85,7 @@ def _settings(configs: tuple[str, ...]) -> dict[str, str]:
         name, equals, value = each.partition("=")
         if not name or not equals:
             raise click.UsageError(f"--config {each}: K=V is expected")
+        if name in _BY_OPTIONS:
+            raise click.UsageError(f"--config {each}: {_BY_OPTIONS[name]} says that")
         settings[name] = value
     return settings

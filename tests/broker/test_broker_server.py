@@ -225,6 +225,9 @@ def test_directories_that_are_not_served(tmp_path):
     [
         (["--config", "log.retention.hour=1"], "ConfigException: Unknown configuration log.retention.hour"),
         (["--config", "log.retention.hours"], "--config log.retention.hours: K=V is expected"),
+        (["--config", "node.id=4"], "--config node.id=4: --node-id says that"),
+        (["--config", "log.dirs=/elsewhere"], "--config log.dirs=/elsewhere: --data says that"),
+        (["--config", "listeners=PLAINTEXT://:70000"], "IllegalArgumentException: port out of range:70000"),
         (
             ["--config", "log.retention.hours=0"],
             "IllegalArgumentException: requirement failed: log.retention.ms must be",
