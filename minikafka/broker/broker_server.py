@@ -14,6 +14,7 @@ from minikafka.common.exit import Halt
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
+from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.metadata_log import MetadataLog
@@ -39,6 +40,8 @@ class BrokerServer:
       settings and ids of producers are in its metadata log, records in its logs, also after kill -9.
     - A directory that Kafka has written is refused, since its snapshots cannot be read yet: without them all of its
       logs would be taken for strays.
+    - A start without a log directory of the start before is refused, unless it is to be forgotten: the logs in it would
+      be made anew, empty. So is one with another, empty directory in its place, as a disk that is not mounted leaves.
     - Requests are handled in the thread of the sockets; flushing, retention, checkpoints and compaction have theirs.
     - It ends by itself, as by kill -9, where Kafka halts its process: when all log directories have failed, or the
       first one, which has the metadata log. From then on no request is answered.
@@ -56,12 +59,14 @@ class BrokerServer:
         time: Time | None = None,
         around: Callable[[Handle], Handle] = lambda handle: handle,
         halt: Halt = lambda fatal: None,
+        forgets_missing: bool = False,
     ):
         """A node that has not started; nothing is touched yet.
 
         - `settings`: names and texts as in a broker's file.
         - `time`: the broker's clock; connections live by the machine's.
         - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
+        - `forgets_missing`: start though log directories are missing; partitions that were in them begin anew, empty.
         - `halt(fatal)` is called once, first of all, when a node that was up ends by itself: it may end the process.
 
         Raises ConfigException for a setting that Kafka does not know, and for one that says another id or other log
@@ -75,6 +80,7 @@ class BrokerServer:
         _require_the_same({"log.dirs", "log.dir"}, settings or {}, ",".join(map(str, log_dirs)))
         self._settings = dict(settings or {})
         self._time = time or SystemTime()
+        self._forgets_missing = forgets_missing
         self._scheduler = KafkaScheduler(time=self._time)
         self._halt_process = halt
         self._life = threading.Lock()
@@ -119,11 +125,14 @@ class BrokerServer:
                 time=self._time,
                 halt=self._halt,
             )
+            log = MetadataLog(self._values)
+            if not self._forgets_missing:
+                self._require_all_directories(log.records)
             self._format(cluster_id)
             controller = self.controller = Controller(
                 self._settings,
                 seed=secrets.randbits(48),
-                log=MetadataLog(self._values),
+                log=log,
                 features=FORMATTED_FEATURES,
             )
             # 2. The incarnation before is over, however it ended.
@@ -261,6 +270,23 @@ class BrokerServer:
                 "in the directory that was named first when the cluster was begun"
             )
         return next(iter(found), None) or random_uuid()
+
+    def _require_all_directories(self, records: Sequence[MetadataRecord]) -> None:
+        """Raises KafkaException when a log directory of the start before is not among those of this one."""
+        registered = (
+            record
+            for record in reversed(records)
+            if isinstance(record, RegisterBrokerRecord) and record.broker_id == self.node_id
+        )
+        known = set(record.log_dirs) if (record := next(registered, None)) is not None else set()
+        files = [log_dir / META_PROPERTIES_NAME for log_dir in self.log_dirs]
+        present = {MetaProperties.read(file).directory_id for file in files if file.exists()}
+        if missing := sorted(known - present):
+            raise KafkaException(
+                f"{len(missing)} of the log directories that node {self.node_id} was last started with are not among "
+                f"{', '.join(map(str, self.log_dirs))} (directory.id {', '.join(missing)}): name them all, and look "
+                "whether their disks are mounted, or what is in them would begin anew, empty"
+            )
 
     def _format(self, cluster_id: str) -> None:
         for log_dir in self.log_dirs:

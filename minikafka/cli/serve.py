@@ -28,6 +28,10 @@ _BY_OPTIONS = {"node.id": "--node-id", "broker.id": "--node-id", "log.dirs": "--
     "--port", type=click.IntRange(0, 65535), default=9092, show_default=True, help="0: any port that is free."
 )
 @click.option("--node-id", type=click.IntRange(0), default=1, show_default=True, help="The broker's number.")
+@click.option(
+    "--forget-missing", "forgets_missing", is_flag=True,
+    help="Start without log directories of the last start: their partitions begin anew, empty.",
+)  # fmt: skip
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A setting of the broker, by Kafka's name.")
 @click.option("--log-requests", is_flag=True, help="Tell each request on stderr: who, what, and how long it took.")
 @click.option("--watch", "is_watched", is_flag=True, help="Show connections, partitions and what waits, on stderr.")
@@ -35,6 +39,7 @@ def serve(
     log_dirs: tuple[Path, ...],
     port: int,
     node_id: int,
+    forgets_missing: bool,
     configs: tuple[str, ...],
     log_requests: bool,
     is_watched: bool,
@@ -60,7 +65,9 @@ def serve(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    server = BrokerServer(log_dirs, settings, node_id=node_id, halt=lambda fatal: ended.set())
+    server = BrokerServer(
+        log_dirs, settings, node_id=node_id, halt=lambda fatal: ended.set(), forgets_missing=forgets_missing
+    )
     server.start()
     try:
         tell(f"minikafka serves {', '.join(map(str, server.endpoints))}")

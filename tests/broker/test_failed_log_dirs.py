@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common import file_ops
-from minikafka.common.errors import FatalExitError, IllegalStateException, KafkaStorageException
+from minikafka.common.errors import FatalExitError, IllegalStateException, KafkaException, KafkaStorageException
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.testing import Broker
 
@@ -120,6 +120,38 @@ def test_a_start_fails_when_the_only_directory_fails_meanwhile(tmp_path, halted,
     again = BrokerServer([tmp_path / "a"], SETTINGS)
     again.start()
     again.stop()
+
+
+def test_a_directory_that_is_missing_at_a_start_is_asked_for(two_dirs, tmp_path):
+    """Its disk may not be mounted: its partitions would begin anew, empty."""
+    make_topic(two_dirs, "t", 4)
+    two_dirs.stop()
+    first, second = two_dirs.log_dirs
+    second.rename(tmp_path / "away")
+
+    def refused(*log_dirs):
+        with pytest.raises(KafkaException, match="1 of the log directories .* not among"):
+            BrokerServer(log_dirs, SETTINGS).start()
+
+    refused(first, second)
+    refused(first)
+    second.mkdir()
+    refused(first, second)
+    assert not any(second.iterdir())
+    second.rmdir()
+    (tmp_path / "away").rename(tmp_path / "moved")
+    found = BrokerServer([first, tmp_path / "moved"], SETTINGS)
+    found.start()
+    assert len(found.broker.log_manager.all_logs) == 4
+    found.stop()
+    for forgets in (True, False):
+        goes_on = BrokerServer([first], SETTINGS, forgets_missing=forgets)
+        goes_on.start()
+        assert {log.dir.parent for log in goes_on.broker.log_manager.all_logs} == {first}
+        goes_on.stop()
+    added = BrokerServer([first, tmp_path / "new"], SETTINGS)
+    added.start()
+    added.stop()
 
 
 FAILS_SOON = {"replica.high.watermark.checkpoint.interval.ms": "50"}

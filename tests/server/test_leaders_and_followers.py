@@ -318,6 +318,28 @@ def test_a_directory_that_had_failed_before_the_start_is_handled_at_the_start(tm
     again.crash()
 
 
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_log_that_could_not_be_loaded_is_not_made_anew_in_another_directory(tmp_path, readable):
+    one = OneBroker(formatted(tmp_path, "a", "b"))
+    one.create("t", [0], [0], [0])
+    one.stop()
+    for log in list((tmp_path / "a").glob("t-*")):
+        log.rename(tmp_path / "b" / log.name)
+    epochs = tmp_path / "b" / "t-0" / "leader-epoch-checkpoint"
+    epochs.unlink()
+    epochs.mkdir()
+    if not readable:
+        topic_id = tmp_path / "b" / "t-0" / "partition.metadata"
+        topic_id.unlink()
+        topic_id.mkdir()
+    again = OneBroker(one.log_dirs, one.time, one.records)
+    assert [log.parent.name for log in tmp_path.glob("*/t-*")] == ["b"] * 3
+    assert isinstance(again.replicas.get_partition(T0), OfflinePartition)
+    again.time.sleep(0)
+    assert again.produce({"t-0": "[1x10]"}).errors == {"t-0": Errors.KAFKA_STORAGE_ERROR}
+    again.crash()
+
+
 def test_a_broker_cannot_go_on_without_its_last_directory_or_one_that_nobody_knows_or_the_metadata_log(tmp_path):
     (tmp_path / "nameless").mkdir()
     for number, (names, failing, why) in enumerate(

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.partition_metadata_file import stored_topic_id
 from minikafka.common.directory_id import LOST_DIR, UNASSIGNED_DIR
 from minikafka.common.errors import (
     ConfigException,
@@ -421,7 +422,9 @@ class LogManager:
         """The current (or future) log of a partition, made if there is none.
 
         - `is_new`: the partition cannot have been on this broker before. If it can, its log might be in a log directory
-          that is offline, so KafkaStorageException is raised as long as there is one.
+          that is offline, so KafkaStorageException is raised as long as there is one. Kafka calls all partitions new
+          when a broker starts, and makes the log of one whose disk has just failed anew, empty, in another directory;
+          here KafkaStorageException is raised for one that such a directory holds, by its topic id.
         - `topic_id`, 22 characters. Raises InconsistentTopicIdException when the log has another one.
         - `target_log_directory_id`: the log directory that the controller chose; a preferred one takes precedence.
 
@@ -440,6 +443,8 @@ class LogManager:
                         f"Can not create log for {topic_partition} because log directories "
                         f"{','.join(map(str, offline))} are offline"
                     )
+                if topic_id is not None and (failed := self._failed_log_dir_with(topic_partition, topic_id)):
+                    raise KafkaStorageException(f"The log of {topic_partition} is in {failed}, whose disk has failed")
                 # 3. Make its directory, in the first log directory that allows it.
                 log_dirs = self._log_dirs_for(topic_partition, target_log_directory_id, is_future=is_future)
                 name = log_future_dir_name(topic_partition) if is_future else log_dir_name(topic_partition)
@@ -458,6 +463,18 @@ class LogManager:
                     f"but log already contained topic ID {log.topic_id}"
                 )
             return log
+
+    def _failed_log_dir_with(self, topic_partition: TopicPartition, topic_id: str) -> Path | None:
+        """The log directory that has failed and holds the partition of this topic, or may hold it. Not in Kafka."""
+        for log_dir in self.log_dirs.log_dirs:
+            if log_dir not in self.live_log_dirs or self.log_dir_failure_channel.has_offline_log_dir(str(log_dir)):
+                directory = log_dir / log_dir_name(topic_partition)
+                try:
+                    if directory.is_dir() and stored_topic_id(directory) == topic_id:
+                        return log_dir
+                except Exception:  # it cannot be read
+                    return log_dir
+        return None
 
     def _log_dirs_for(
         self, topic_partition: TopicPartition, target_log_directory_id: str | None, *, is_future: bool
