@@ -9,7 +9,7 @@ from pathlib import Path
 from minikafka.broker.broker import Broker, swallow
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import ConfigException, FatalExitError, KafkaException
+from minikafka.common.errors import ConfigException, FatalExitError, IllegalStateException, KafkaException
 from minikafka.common.exit import Halt
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
@@ -84,6 +84,7 @@ class BrokerServer:
         self._scheduler = KafkaScheduler(time=self._time)
         self._halt_process = halt
         self._life = threading.Lock()
+        self._has_begun = False  # `start` was called
         self._is_up = False  # guarded by `_life`: clients are served, and nobody has begun to end that
         self._halting: threading.Thread | None = None  # ends a node that ends by itself
         self.fatal: FatalExitError | None = None
@@ -110,11 +111,16 @@ class BrokerServer:
         `by_hand`: the loop of the sockets has no thread, and goes round when its `turn` is called.
 
         Raises KafkaException for directories that cannot be served (FatalExitError when their disk fails meanwhile),
-        what a log manager raises, ConfigException and OSError; then nothing is left running.
+        what a log manager raises, ConfigException and OSError; then nothing is left running. Raises
+        IllegalStateException when it was called before.
         """
-        cluster_id = self._cluster_id()
-        self.sockets.open()
+        with self._life:
+            if self._has_begun:
+                raise IllegalStateException("A node is started once: make another one on its directories")
+            self._has_begun = True
         try:
+            cluster_id = self._cluster_id()
+            self.sockets.open()
             self._scheduler.startup()
             # 1. The controller, with all that it has decided. Its log's lock keeps other processes out.
             first = self.log_dirs[0]
@@ -166,12 +172,12 @@ class BrokerServer:
             raise
 
     def kill(self) -> None:
-        """End at once, as by kill -9: nothing more is written. Does nothing when it has ended. Not in Kafka."""
+        """End at once, as by kill -9: nothing more is written. Does nothing when it is not up. Not in Kafka."""
         if self._ends():
             self._let_go()
 
     def stop(self) -> None:
-        """Stop in order: the next start finds a clean shutdown. Does nothing when it has ended.
+        """Stop in order: the next start finds a clean shutdown. Does nothing when it is not up.
 
         A part that cannot stop in order, because its disk has failed, is logged and let go.
         Kafka: `KafkaRaftServer.shutdown`.

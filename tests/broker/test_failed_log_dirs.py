@@ -80,6 +80,35 @@ def test_a_node_goes_on_without_its_second_directory_and_stops_in_order(two_dirs
     two_dirs.stop()  # once more: nothing
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_node_is_started_once_and_stopped_as_often_as_one_likes(tmp_path, by_hand):
+    server = BrokerServer([tmp_path / "a"], SETTINGS)
+    server.stop()
+    server.kill()
+    server.start(by_hand=by_hand)
+    with pytest.raises(IllegalStateException, match="started once"):
+        server.start()
+    assert make_topic(server, "t").error_code == 0
+    for end in (server.stop, server.stop, server.kill):
+        end()
+    with pytest.raises(IllegalStateException, match="started once"):
+        server.start()
+    again = BrokerServer([tmp_path / "a"], SETTINGS)
+    again.start(by_hand=by_hand)
+    assert again.controller.image.topics.get_topic("t") is not None
+    again.stop()
+
+
+def test_starts_that_are_refused_leave_no_descriptor_open(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "dear").write_text("")
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        with pytest.raises(KafkaException):
+            BrokerServer([tmp_path / "letters"], SETTINGS).start()
+    assert os.listdir("/proc/self/fd") == before
+
+
 def test_a_node_ends_when_the_directory_of_its_metadata_log_fails(two_dirs, halted):
     first, _ = two_dirs.log_dirs
     fail(two_dirs, first)

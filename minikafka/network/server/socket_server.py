@@ -380,6 +380,8 @@ class SocketServer:
         self._acceptors.clear()
 
     def _close_all(self) -> None:
+        if self._waker < 0:  # that was done before
+            return
         for channel in self.channels:
             self._close(channel)
         self._close_acceptors()
