@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
 from minikafka.messages.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 from minikafka.record.files.file_records import FileRecords
@@ -22,7 +23,7 @@ from minikafka.tools.failure import naming
 
 
 class ClusterSettings(NamedTuple):
-    """Settings by the topic's name, and by the broker's number; "" stands for all brokers."""
+    """Settings by the name of each topic, and by the broker's number; "" stands for all brokers."""
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
@@ -37,8 +38,9 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
     for _, message in decided(_messages(directory)):
         replayed.replay(message)
-    found = ClusterSettings({}, {})
-    for resource, settings in replayed.image().configs.resource_data.items():
+    image = replayed.image()
+    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {})
+    for resource, settings in image.configs.resource_data.items():
         if resource.type is ConfigResourceType.TOPIC:
             found.topics[resource.name] = dict(settings)
         elif resource.type is ConfigResourceType.BROKER:
@@ -46,13 +48,17 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     return found
 
 
-def topic_settings_beside(partition: Path, topic: str) -> dict[str, str]:
-    """The topic's settings in the metadata log of the log directory in which `partition` lies; none without such a log.
+def topic_settings_beside(partition: Path, topic: str) -> dict[str, object] | None:
+    """What the metadata log in the log directory of `partition` says of the topic: its settings, over those of all
+    brokers; None without such a log, or if it does not name the topic.
 
     Raises what `read_cluster_settings` raises.
     """
     metadata = partition.parent / METADATA_DIRECTORY
-    return read_cluster_settings(metadata).topics.get(topic, {}) if metadata.is_dir() else {}
+    cluster = read_cluster_settings(metadata) if metadata.is_dir() else None
+    if cluster is None or topic not in cluster.topics:
+        return None
+    return {**log_settings(cluster.brokers.get("", {})), **cluster.topics[topic]}
 
 
 def _messages(directory: Path) -> Iterator[NamedMessage]:
