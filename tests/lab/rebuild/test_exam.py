@@ -82,6 +82,8 @@ FAULTS = [
     ("5.", "max(max_bytes, len(batch))", "max_bytes"),
     ("6.", "if crc32c.crc32c(batch[21:]) != ", "if False and crc32c.crc32c(batch[21:]) != "),
     ("6.", "        self.log.truncate(valid)\n", ""),
+    ("6.", "        self.since_entry = 0\n        self.log.truncate", "        self.log.truncate"),
+    ("6.", "        self.note_time()\n        self.since_entry = 0", "        self.since_entry = 0"),
     ("7.", "leader_epoch > self.epochs[-1][0]", "leader_epoch >= self.epochs[-1][0]"),
     ("8.", "            self.take_snapshot()\n            self", "            self"),
     ("8.", "epoch, (sequence + delta) % 2**31,", "epoch, sequence,"),
