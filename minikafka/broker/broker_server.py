@@ -32,6 +32,9 @@ _PUBLISH_MS = 50
 _FOREIGN = ("bootstrap.checkpoint", f"{METADATA_DIRECTORY}/*.checkpoint")
 """What Kafka's own tools lay into a log directory, and minikafka does not: snapshots, above all."""
 
+_OF_A_FIRST_START = (METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
+"""What a first start may have made before a kill ended it."""
+
 
 class BrokerServer:
     """One node: sockets, a broker, its logs, and the controller with its log, all on the machine's clock.
@@ -261,7 +264,7 @@ class BrokerServer:
                 )
             file = log_dir / META_PROPERTIES_NAME
             if not file.exists():
-                if log_dir.exists() and any(log_dir.iterdir()):
+                if log_dir.exists() and any(path.name not in _OF_A_FIRST_START for path in log_dir.iterdir()):
                     raise KafkaException(f"{log_dir} is not empty and has no {META_PROPERTIES_NAME}: name another one")
                 continue
             properties = MetaProperties.read(file)
