@@ -166,9 +166,14 @@ LADDER = (
         "what is known of each producer is kept where a segment ends and where the log is closed, and is there when it "
         "is opened again; old snapshots go that belong to no segment",
         "that a retry is recognised, that a gap in the sequences is refused, what a kill does to snapshots",
-        chosen=(  # after the largest sequence number comes 0
+        chosen=(
+            # After the largest sequence number comes 0.
             "append_as_leader [2x10 pid=1 epoch=0 seq=2147483646]\nappend_as_leader [2x10 pid=1 epoch=0 seq=0]\n"
             "append_as_leader [3x10 pid=2 epoch=0 seq=2147483646]\nreopen\n",
+            # The newest snapshot at whose offset no segment begins lies before the last segment.
+            "append_as_leader [2x10 pid=1 epoch=0 seq=0]\nreopen\nappend_as_leader [2x10 pid=1 epoch=0 seq=2]\n"
+            "roll leo\nreopen\n",
+            "append_as_leader [2x10 pid=0 epoch=0 seq=0]\n",
         ),
     ),
     Question(
@@ -184,6 +189,9 @@ LADDER = (
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=5 epoch=0]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
             "append_as_leader [1x10]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+            # A transaction of two batches that begins at offset 0.
+            "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=4 epoch=0 seq=1 txn]\nreopen\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
         ),
     ),
