@@ -197,7 +197,7 @@ class BrokerServer:
         """Whether the caller is the one to end the node; if it ends by itself, wait until it has."""
         with self._life:
             was_up, self._is_up = self._is_up, False
-        if self._halting is not None:
+        if self._halting not in (None, threading.current_thread()):
             self._halting.join()
         return was_up
 
