@@ -19,7 +19,6 @@ from tests.two_logs import SMALL, TwoLogs, pairs
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
-_QUARTERS = 4
 _NOT_QUICK = {"kafka_broker", "damage", "differential"}
 
 
@@ -41,8 +40,8 @@ def pytest_addoption(parser):
         "--part",
         choices=["all", *map(str, range(PARTS))],
         default="all",
-        help="of tests marked `in_parts`: every case (all, the default), or those of one quarter (a number stands for "
-        "the quarter that is left when it is divided by four)",
+        help="of tests marked `in_parts(n)`: every case (all, the default), or those of one of the n parts (the number's "
+        "remainder when it is divided by n)",
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
@@ -91,16 +90,17 @@ def _is_left_out(item) -> bool:
 
 
 def _is_in_part(item, part: str) -> bool:
-    """Whether a run of that part runs the test: of tests `in_parts` the cases of its quarter ("all": every case), of
-    tests `in_other_parts`, which are a cheaper way to the same, those that are not.
+    """Whether a run of that part runs the test: of tests `in_parts(n)` those cases that fall to it ("all": every case).
 
-    Which quarter a case falls to depends on its name alone: four runs have run all, and what several tests ask of one
-    case, such as an exercise, falls to the same run.
+    Where a case falls to depends on its name alone: n runs have run all, and what several tests ask of one case, such
+    as an exercise, falls to the same run if they have as many parts.
     """
-    ours, others = (item.get_closest_marker(name) is not None for name in ("in_parts", "in_other_parts"))
-    if not ours and not others:
+    marker = item.get_closest_marker("in_parts")
+    if marker is None or part == "all":
         return True
-    return ours is (part == "all" or zlib.crc32(item.callspec.id.encode()) % _QUARTERS == int(part) % _QUARTERS)
+    (parts,) = marker.args
+    assert PARTS % parts == 0, f"{item.nodeid}: {PARTS} runs would not run all of its {parts} parts"
+    return zlib.crc32(item.callspec.id.encode()) % parts == int(part) % parts
 
 
 @pytest.hookimpl(wrapper=True)

@@ -394,7 +394,7 @@ def side_without_java():
         yield side
 
 
-@pytest.mark.in_parts
+@pytest.mark.in_parts(10)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
@@ -415,7 +415,7 @@ def rungs_to_try() -> list[Assignment]:
     return list(tried.values())
 
 
-@pytest.mark.in_parts
+@pytest.mark.in_parts(10)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)
