@@ -40,8 +40,8 @@ def pytest_addoption(parser):
         "--part",
         choices=["all", *map(str, range(PARTS))],
         default="all",
-        help="of tests marked `in_parts(n)`: every case (all, the default), or those of one of the n parts (the number's "
-        "remainder when it is divided by n)",
+        help="of tests marked `in_parts(n)`: every case (all, the default), or those of one of the n parts (the "
+        "remainder of the number when it is divided by n)",
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")

@@ -67,7 +67,7 @@ def _serve() -> None:
 
 
 def _started_jvm() -> Any:
-    """Start Spark's JVM as `minikafka.spark.session` does; gives what connects to it in the place of `spark_jvm.start`."""
+    """Start Spark's JVM as a session does; gives what connects to it, to stand in the place of `spark_jvm.start`."""
     from pyspark.java_gateway import launch_gateway
 
     from minikafka.jvm.class_archive import java_option
