@@ -5,8 +5,11 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,8 +43,8 @@ def pytest_addoption(parser):
         "--part",
         choices=["all", *map(str, range(PARTS))],
         default="all",
-        help="of tests marked `in_parts(n)`: every case (all, the default), or those of one of the n parts (the "
-        "remainder of the number when it is divided by n)",
+        help="of tests marked `in_parts(n)`, and those that take a `share`: every case (all, the default), or those of "
+        "one of the n parts (the remainder of the number when it is divided by n)",
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
@@ -57,11 +60,14 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Keep the tests' files in memory where there is room: flushing to a disk takes most of many tests' time."""
+    """Keep in memory, where there is room, the tests' files and those of what they start: flushing to a disk takes most
+    of many tests' time.
+    """
     if config.getoption("--quick"):
         sys.addaudithook(_refuse_java)
     if _MEMORY_DISK.is_dir() and shutil.disk_usage(_MEMORY_DISK).free > _ROOM_FOR_FILES:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY_DISK))
+        os.environ.setdefault("TMPDIR", str(_MEMORY_DISK))
+        tempfile.tempdir = None  # it is looked up again
 
 
 def _refuse_java(event, arguments):
@@ -99,8 +105,25 @@ def _is_in_part(item, part: str) -> bool:
     if marker is None or part == "all":
         return True
     (parts,) = marker.args
-    assert PARTS % parts == 0, f"{item.nodeid}: {PARTS} runs would not run all of its {parts} parts"
-    return zlib.crc32(item.callspec.id.encode()) % parts == int(part) % parts
+    return zlib.crc32(item.callspec.id.encode()) % parts == _number_among(parts, part)
+
+
+def _number_among(parts: int, part: str) -> int:
+    assert PARTS % parts == 0, f"{PARTS} runs would not run all of {parts} parts"
+    return int(part) % parts
+
+
+@pytest.fixture(scope="session")
+def share(pytestconfig):
+    """`share(cases, parts)`: of the many like cases within a test those that fall to this run, by `--part`: every so
+    many-th one, the others in other runs; or all.
+    """
+    part = pytestconfig.getoption("--part")
+
+    def chosen(cases: Sequence[Any], parts: int) -> Sequence[Any]:
+        return cases if part == "all" else cases[_number_among(parts, part) :: parts]
+
+    return chosen
 
 
 @pytest.hookimpl(wrapper=True)

@@ -197,7 +197,7 @@ def test_of_a_killed_one_no_process_is_left_and_the_next_run_removes_the_rest(co
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_run_of_the_course_s_own_notebook(number, begun, tmp_path):
     asked = 'from minikafka.lab import ___, predict\npredict("how-many", "How many?", {}, lambda: 3)'
-    a_notebook(tmp_path / "course", asked.format("___"), NEVER_ENDS)
+    a_notebook(tmp_path / "course", NEVER_ENDS, asked.format("___"))
     a_notebook(tmp_path / "eve", asked.format("3"))
     command = ("-m", "minikafka", "grade", "--course", str(tmp_path / "course"), str(tmp_path / "eve"))
     process = begun(*command, until=lambda others: any(map(is_busy, others)))
