@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
 # which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
+# A plugin that only `make nbval` needs, and that takes a second to import.
+WITHOUT_NBVAL := -p no:nbval
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
 WORKERS := -n 2 --max-worker-restart=0
@@ -58,12 +60,12 @@ test: ready-dev
 	@$(BIN)/minikafka doctor || true
 	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
 	@echo "of tests whose cases are many of one kind a tenth runs, or a quarter. PART=all asks and runs everything"
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q --quick $(WORKERS) --dist worksteal tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) --quick $(WORKERS) --dist worksteal tests
 
 lessons: ready-lab
 	@$(FETCH)

@@ -19,6 +19,9 @@ from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import PARTS, AnswerFiles
 from tests.two_logs import SMALL, TwoLogs, pairs
 
+# Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
