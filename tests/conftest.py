@@ -8,6 +8,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,8 @@ def share(pytestconfig):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    with JvmWatchdog(item.config.getoption("--patience")):
+    quick = item.config.getoption("--quick")  # then there is no JVM
+    with nullcontext() if quick else JvmWatchdog(item.config.getoption("--patience")):
         result = yield
     _close_forgotten_files()
     return result
