@@ -1,7 +1,7 @@
 """Directories to damage, and what is demanded of each damaged one: minikafka and Kafka make the same of it."""
 
-import os
 import math
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterable
