@@ -10,10 +10,16 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 _SECONDS_OF_A_LESSON = 200
+_IMPORTED = (
+    *("nbformat", "ipykernel.inprocess.manager", "ipywidgets", "pandas", "pyarrow", "pyspark.sql", "pyspark.sql.types"),
+    *("minikafka.lab.stage.workbench", "minikafka.lab.widgets.drawing", "minikafka.witness.log.expect"),
+)
+"""Modules that most lessons need, and that take long to import."""
 
 
 class LessonsOnOneJvm:
@@ -46,7 +52,8 @@ class LessonsOnOneJvm:
 
 def _serve() -> None:
     """Answers each path on standard input with a line of JSON: the outputs, or in words what went wrong."""
-    import minikafka.lab  # noqa: F401  what every lesson needs
+    for name in _IMPORTED:
+        import_module(name)
     from minikafka.spark import spark_jvm
 
     connect = _started_jvm()
