@@ -123,7 +123,7 @@ ListOffsetsCallback: TypeAlias = Callable[[list[ListOffsetsTopicResponse]], obje
 
 
 class ReplicaManager(AllPartitions):
-    """All replicas of a broker, behind one door.
+    """All replicas of a broker.
 
     A request names partitions; each of them is served or refused on its own, and one answer holds all results. Where
     the answer depends on others, the request waits: a produce request for the replicas, a fetch for enough records, a
