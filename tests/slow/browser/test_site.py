@@ -172,7 +172,7 @@ def test_the_documentation_is_found_from_everywhere_and_by_the_search(visit):
     page = visit("98-small", 390)
     page.get_by_role("link", name="Documentation").click()
     page.wait_for_url("**/index.html#documentation")
-    page.get_by_role("link", name="The house").click()
+    page.get_by_role("link", name="Architecture").click()
     page.wait_for_url("**/docs-architecture.html")
     page.get_by_role("link", name="The way of one batch").click()
     page.wait_for_url("**/docs-rooms-a_batch.html")
