@@ -172,11 +172,10 @@ class ControllerApis:
         body = request.body_of(CreatePartitionsRequest)
         make = CreatePartitionsResponse.CreatePartitionsTopicResult
         asked = {topic.name: topic for topic in body.topics}
-        twice = set(_twice([topic.name for topic in body.topics]))
+        twice = _twice([topic.name for topic in body.topics])
         once = [name for name in in_javas_order(asked) if name not in twice]
         results = [
-            make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.")
-            for name in in_javas_order(twice)
+            make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.") for name in twice
         ]
         allowed = self._auth_helper.filter_by_authorized(request, AclOperation.ALTER, _TOPICS, once)
         results += [

@@ -7,11 +7,14 @@ from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.messages.cluster_metadata import ConfigRecord
+from minikafka.messages.compiled_codec import write_message
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response
 from minikafka.network.request import NoBytes
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id, fixed_id
+from minikafka.witness.unordered_lists import sort_unordered
 from tests.broker.drawn_admin_requests import MASKED
 
 START_MS = 1_000_000
@@ -113,7 +116,7 @@ class BothSides:
         self._waiting[self.kafkas.handle(broker_id, request)] = (self.ours[broker_id].handle(request), request)
 
     def compare(self):
-        """Both sides have answered the same requests with the same bytes; returns these."""
+        """Both sides have answered the same requests, and with the same; returns Kafka's answers."""
         answers = self.kafkas.take_answers()
         for number, (ticket, request) in list(self._waiting.items()):
             assert ticket.done == (number in answers), (request.hex(), answers.get(number))
@@ -135,7 +138,10 @@ def first_difference(ours, theirs):
 
 
 def as_text(answer, request):
-    """An answer as what it says, which is easier to compare by eye, and its bytes unless something in it is masked."""
+    """An answer as what it says, which is easier to compare by eye, and its bytes unless something in it is masked.
+
+    Lists in the order of Kafka's hash maps are sorted.
+    """
     if isinstance(answer, NoBytes):
         return {NoBytes.NO_RESPONSE: "none", NoBytes.CLOSE: "close"}[answer]
     if isinstance(answer, str):
@@ -144,5 +150,10 @@ def as_text(answer, request):
     correlation_id, body = parse_response(api, version, answer)
     if api in MASKED:
         MASKED[api](body)
-        return correlation_id, str(body)
-    return correlation_id, re.sub("<memory at 0x[0-9a-f]+>", "records", str(body)), bytes(answer).hex()
+    sort_unordered(api, body)
+    text = re.sub("<memory at 0x[0-9a-f]+>", "records", str(body))
+    if api in MASKED:
+        return correlation_id, text
+    sink = MessageSink()
+    write_message(body, sink, version)
+    return correlation_id, text, bytes(sink).hex(), len(answer)
