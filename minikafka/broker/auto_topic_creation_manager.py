@@ -7,7 +7,7 @@ from typing import Protocol
 from minikafka.common import topic as topic_names
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, InvalidTopicException
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult
 from minikafka.server.broker_config import BrokerConfig

@@ -9,7 +9,7 @@ from minikafka.common.api_error import ApiError
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
-from minikafka.common.java_hash_map import in_javas_order
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.messages.apis import (
     AlterConfigsRequest,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from minikafka.common.java_hash import java_hash
+from minikafka.common.java.java_hash import java_hash
 from minikafka.common.topic_partition import TopicPartition
 
 _INITIAL_CAPACITY = 16

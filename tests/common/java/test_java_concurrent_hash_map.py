@@ -2,7 +2,7 @@
 
 import random
 
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.topic_partition import TopicPartition
 
 

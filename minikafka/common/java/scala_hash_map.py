@@ -16,7 +16,7 @@ Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from minikafka.common.java_hash import java_hash, java_hash_code
+from minikafka.common.java.java_hash import java_hash, java_hash_code
 from minikafka.common.java_numbers import to_int
 from minikafka.common.topic_partition import TopicPartition
 
