@@ -38,7 +38,8 @@ from minikafka.messages.apis import (
     OffsetForLeaderEpochResponse,
 )
 from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
+from minikafka.network.api_key import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION
+from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
