@@ -49,7 +49,7 @@ class AutoTopicCreationManager:
                 creatable.append(name)
             except InvalidTopicException:
                 told[name] = Errors.INVALID_TOPIC_EXCEPTION
-        creatable = in_order_of_a_map_grown(creatable)
+        creatable = in_order_of_a_map_grown(creatable)  # in that order they come into the metadata log
         if creatable:
             self._send(creatable)
         return told | dict.fromkeys(creatable, Errors.UNKNOWN_TOPIC_OR_PARTITION)

@@ -173,7 +173,7 @@ class ControllerApis:
         make = CreatePartitionsResponse.CreatePartitionsTopicResult
         asked = {topic.name: topic for topic in body.topics}
         twice = _twice([topic.name for topic in body.topics])
-        once = [name for name in in_javas_order(asked) if name not in twice]
+        once = [name for name in in_javas_order(asked) if name not in twice]  # so they come into the metadata log
         results = [
             make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.") for name in twice
         ]
@@ -205,7 +205,7 @@ class ControllerApis:
             settings = {each.name: each for each in resource.configs}
             changes[_config_resource(resource)] = {
                 name: (AlterConfigOp(settings[name].config_operation), settings[name].value or "")
-                for name in in_javas_order(settings)
+                for name in in_javas_order(settings)  # so they come into the metadata log
             }
         errors = self._alter_errors(request, changes)
         allowed = {resource: changes[resource] for resource in changes if resource not in errors}
