@@ -21,16 +21,6 @@ def test_partitions_come_in_javas_order(kafka):
         assert in_order_of_concurrent_hash_map(keys) == walked, size
 
 
-def test_numbers_come_in_javas_order(kafka):
-    draw = random.Random(12)
-    for size in (1, 5, 11, 12, 30):
-        keys = draw.sample(range(2000), size)
-        java = kafka.find_class("java.util.concurrent.ConcurrentHashMap")()
-        for key in keys:
-            java.put(key, 1)
-        assert in_order_of_concurrent_hash_map(keys) == list(java.keySet()), size
-
-
 def test_the_map_grows_at_the_twelfth_key():
     """Six keys share a bucket; when it is split in two, their order is turned around."""
     keys = [TopicPartition("x", 16 * n) for n in range(6)] + [TopicPartition("y", n) for n in range(6)]
