@@ -11,7 +11,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
@@ -32,8 +32,9 @@ GENERATED = (
 )
 """Modules that write a file of the package anew, from Kafka's jars or from its sources."""
 _ASKS = r"two_logs|two_logs_of_the_module|kafka_says"
-_ANSWERS = f":!{SAID.relative_to(ROOT)}"
-_BUILT = (_ANSWERS, ":!notebooks", ":!teaching", ":!CHANGELOG.md")
+_COMPARED = (f":!{SAID.relative_to(ROOT)}", f":!{GOLDEN.parent.relative_to(ROOT)}/kafka-*")
+"""What is compared by what it says: answers, and the directories of a broker."""
+_BUILT = (*_COMPARED, ":!notebooks", ":!teaching", ":!requirements", ":!CHANGELOG.md")
 """What is built from other files, or tells of the past."""
 _COLUMNS = 120
 
@@ -54,11 +55,16 @@ def main() -> None:
     print(_output(sys.executable, "-m", "minikafka", "drift", "--kafka", version), flush=True)
     write_version(Path(kafka_jars.__file__), version)
     write_digests(Path(source_jars.__file__), sources, version)
-    GOLDEN.rename(GOLDEN.with_name(f"kafka-{version}"))
+    golden, golden_sizes = GOLDEN.with_name(f"kafka-{version}"), sizes(GOLDEN)
+    GOLDEN.rename(golden)
     if not _do([sys.executable, "-m", "minikafka", "fetch"]):
         sys.exit("make kafka: nothing can be made without Kafka's jars")
     failed = [command for command in steps() if not _do(command)]
-    _tell(version, old_sources, sources)
+    print(f"\n{KAFKA_VERSION} → {version}")
+    _tell_of_sources(old_sources, sources)
+    _tell_of_answers()
+    _tell_of_directory(golden_sizes, sizes(golden))
+    _tell_of_files(version)
     if failed:
         sys.exit("make kafka: these steps failed\n" + "\n".join(" ".join(command) for command in failed))
 
@@ -94,16 +100,32 @@ def _do(command: Sequence[str]) -> bool:
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 
-def _tell(version: str, old_sources: Iterable[Path], sources: Iterable[Path]) -> None:
-    print(f"\n{KAFKA_VERSION} → {version}")
-    files, changed = changed_sources(old_sources, sources)
+def _tell_of_sources(old: Iterable[Path], new: Iterable[Path]) -> None:
+    files, changed = changed_sources(old, new)
     print(f"\nKafka's sources: {len(changed)} of {files} files differ.", *changed, sep="\n  ")
-    answers = [f"{file}: {name}" for file in _changed_files(SAID) for name in changed_answers(*_both(file))]
-    print(f"\nAnswers to the tests' questions: those of {len(answers)} tests differ.", *answers, sep="\n  ")
-    print("\nFiles that differ in more than the version:")
-    _output("git", "add", "--intent-to-add", ".")
+
+
+def _tell_of_answers() -> None:
+    files = _output("git", "diff", "--name-only", "--", str(SAID)).splitlines()
+    changed = [f"{file}: {name}" for file in files for name in changed_answers(*_both(file))]
+    print(f"\nAnswers to the tests' questions: those of {len(changed)} tests differ.", *changed, sep="\n  ")
+
+
+def _tell_of_directory(old: Mapping[str, int], new: Mapping[str, int]) -> None:
+    """Ids and times are other ones whenever a broker writes the directory, so sizes alone are compared."""
+    changed = [
+        f"{name}: {old.get(name, 'none')} → {new.get(name, 'none')} bytes"
+        for name in sorted(old | new)
+        if old.get(name) != new.get(name)
+    ]
+    print(f"\nThe broker's directory: {len(changed)} files have another size.", *changed, sep="\n  ")
+
+
+def _tell_of_files(version: str) -> None:
+    print("\nOther files that differ in more than the version:")
+    _output("git", "add", "--all")
     of_the_version = [f"-I{re.escape(each)}" for each in (KAFKA_VERSION, version)]
-    print(_output("git", "diff", "-M", "--stat", *of_the_version, "--", _ANSWERS))
+    print(_output("git", "diff", "HEAD", "--stat", *of_the_version, "--", *_COMPARED))
     print(f"\nWhere {KAFKA_VERSION} still stands, to be read by somebody:")
     for line in _output("git", "grep", "-nIF", KAFKA_VERSION, "--", *_BUILT).splitlines():
         print(" ", line[:_COLUMNS])
@@ -123,8 +145,10 @@ def _contents(jars: Iterable[Path]) -> dict[str, bytes]:
     return found
 
 
-def _changed_files(folder: Path) -> list[str]:
-    return _output("git", "diff", "--name-only", "--", str(folder)).splitlines()
+def sizes(directory: Path) -> dict[str, int]:
+    """The size in bytes of each file below `directory`."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.stat().st_size for path in files}
 
 
 def _both(file: str) -> tuple[str, str]:
