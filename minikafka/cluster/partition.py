@@ -40,7 +40,6 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
 )
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.time import Time
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
@@ -410,11 +409,10 @@ class Partition:
         The leader keeps what it knows of followers that stay. Kafka: `Partition.updateAssignmentAndIsr`.
         """
         known = self._remote_replicas
-        followers = [replica for replica in replicas if is_leader and replica != self._local_broker_id]
-        in_order = in_order_of_concurrent_hash_map(sorted(followers, key=lambda follower: follower not in known))
         self._remote_replicas = {
             follower: known.get(follower) or Replica(follower, self.topic_partition, self._metadata_cache)
-            for follower in in_order
+            for follower in replicas
+            if is_leader and follower != self._local_broker_id
         }
         if adding_replicas or removing_replicas:
             self.assignment_state = OngoingReassignmentState(adding_replicas, removing_replicas, replicas)

@@ -17,7 +17,7 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
     UnknownTopicOrPartitionException,
 )
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log

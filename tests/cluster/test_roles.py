@@ -39,7 +39,7 @@ def test_replicas_come_and_go_and_what_is_known_of_the_others_stays(stand):
     known = one.partition.get_replica(2)
     one.partition_epoch += 1
     one.leader(replicas=(0, 2, 1), isr=(0, 2), bump=False, adding_replicas=(1,))
-    assert [replica.broker_id for replica in one.partition.remote_replicas] == [1, 2]
+    assert [replica.broker_id for replica in one.partition.remote_replicas] == [2, 1]
     assert one.partition.get_replica(2) is known and one.state(2).log_end_offset == 1
     assert one.state(1) == (-1, (-1, -1, -1), 0, 0, 0, None)
     assert one.partition.is_adding_replica(1)
