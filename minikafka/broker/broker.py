@@ -200,7 +200,7 @@ class Broker:
             self.config, self.dynamic_config, self.metadata_cache, self.log_manager, self.replica_manager
         )
         self._publishing = threading.RLock()  # held by whoever reads the metadata log
-        # 5. The door, and what is remembered of readers.
+        # 5. What takes requests, and the fetch sessions of readers.
         self.request_channel = RequestChannel(time)
         self.fetch_manager = FetchManager(
             time, FetchSessionCache.with_slots(self.config.max_incremental_fetch_session_cache_slots)
@@ -282,7 +282,7 @@ class Broker:
         """Take a request (header and body, without the length in front); the ticket holds the answer, now or later.
 
         `principal`, `client_address`, `listener_name` (None: the first listener): who asks, from where, and through
-        which door. `on_answer(answer)` is called when there is an answer, maybe in another thread.
+        which listener. `on_answer(answer)` is called when there is an answer, maybe in another thread.
 
         Bytes that are no request, and APIs that brokers do not listen to, close the connection.
         Kafka: `SocketServer`, `KafkaRequestHandler`, `KafkaApis.handle`.

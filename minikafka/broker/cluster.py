@@ -186,7 +186,7 @@ class Cluster:
             scheduler=ManualScheduler(self.time),
             settings=given,
             find_peer=self._find_peer,
-            incarnation_id=_an_id("life", next(self._incarnations)),
+            incarnation_id=_an_id("incarnation", next(self._incarnations)),
             cluster_id=CLUSTER_ID,
             controller_channel=self._channel_of(broker_id),
         )

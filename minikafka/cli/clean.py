@@ -25,7 +25,7 @@ import click
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli.recover import INT64
 from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME

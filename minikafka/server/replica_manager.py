@@ -125,7 +125,7 @@ ListOffsetsCallback: TypeAlias = Callable[[list[ListOffsetsTopicResponse]], obje
 
 
 class ReplicaManager(AllPartitions):
-    """All replicas of a broker, behind one door.
+    """All replicas of a broker.
 
     A request names partitions; each of them is served or refused on its own, and one answer holds all results. Where
     the answer depends on others, the request waits: a produce request for the replicas, a fetch for enough records, a
@@ -885,7 +885,7 @@ class ReplicaManager(AllPartitions):
         Kafka: `ReplicaManager.checkpointHighWatermarks`.
         """
         self.log_manager.log_dirs.require_own_process()
-        logs = [log for each in self.online_partitions() for log in (each.log, each.future_log) if log is not None]
+        logs = [each.log for each in self.online_partitions() if each.log is not None]
         self.high_watermark_checkpoints.checkpoint_high_watermarks(logs)
 
     def handle_log_dir_failure(self, log_dir: str) -> None:
@@ -901,13 +901,11 @@ class ReplicaManager(AllPartitions):
         logger.warning("Stopping serving replicas in dir %s because the log directory has failed.", log_dir)
         with self.replica_state_change_lock:
             # 1. Which partitions does it concern?
-            online = list(self.online_partitions())
-            failed = [each for each in online if each.log is not None and each.log.parent_dir == log_dir]
-            moving = [each for each in online if each.future_log is not None and each.future_log.parent_dir == log_dir]
+            failed = [
+                each for each in self.online_partitions() if each.log is not None and each.log.parent_dir == log_dir
+            ]
             # 2. Nobody copies into them any more.
             self.replica_fetcher_manager.remove_fetcher_for_partitions({each.topic_partition for each in failed})
-            for partition in moving:
-                partition.remove_future_local_replica(delete_from_log_dir=False)
             # 3. They are offline.
             for partition in failed:
                 self.mark_partition_offline(partition.topic_partition)

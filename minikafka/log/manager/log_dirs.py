@@ -16,9 +16,9 @@ from minikafka.common.errors import (
     LogDirNotFoundException,
 )
 from minikafka.common.file_lock import FileLock
+from minikafka.common.java.scala_hash_map import in_order_of_an_immutable_map
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.own_process import OwnProcess
-from minikafka.common.scala_hash_map import in_order_of_an_immutable_map
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 
 logger = logging.getLogger(__name__)

@@ -17,6 +17,7 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.kafka.kafka_tools import run_tool
+from minikafka.witness.unordered_lists import sort_unordered
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -86,6 +87,7 @@ class BothSides:
 def made_equal(api, body):
     if api in MASKS:
         MASKS[api](body)
+    sort_unordered(api, body)
     return str(body)
 
 
@@ -98,12 +100,8 @@ def mask_cluster(body):
 
 
 def mask_configs(body):
-    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied.
-
-    Settings that are not Kafka's come in the order of a hash table of all that is set, and more is set for Kafka.
-    """
+    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied."""
     for result in body.results:
-        result.configs.sort(key=lambda entry: entry.name)
         if result.resource_type == LOGGER:
             result.configs = [each for each in result.configs if each.name == "root"]
         for entry in result.configs:
@@ -115,12 +113,9 @@ def mask_configs(body):
 
 
 def mask_log_dirs(body):
-    """Paths and free space; partitions come in the order of hash tables."""
+    """Paths and free space."""
     for result in body.results:
         result.log_dir, result.usable_bytes, result.total_bytes = "", 0, 0
-        result.topics.sort(key=lambda topic: topic.name)
-        for topic in result.topics:
-            topic.partitions.sort(key=lambda partition: partition.partition_index)
 
 
 def mask_topics(body):
@@ -129,18 +124,12 @@ def mask_topics(body):
         topic.topic_id = ""
 
 
-def mask_resources(body):
-    """Names come in the order of hash tables."""
-    body.config_resources.sort(key=lambda resource: (resource.resource_type, resource.resource_name))
-
-
 MASKS = {
     ApiKeys.DESCRIBE_CLUSTER: mask_cluster,
     ApiKeys.DESCRIBE_CONFIGS: mask_configs,
     ApiKeys.DESCRIBE_LOG_DIRS: mask_log_dirs,
     ApiKeys.DESCRIBE_TOPIC_PARTITIONS: mask_topics,
     ApiKeys.CREATE_TOPICS: mask_topics,
-    ApiKeys.LIST_CONFIG_RESOURCES: mask_resources,
 }
 
 

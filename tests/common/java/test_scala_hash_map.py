@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.common.scala_hash_map import in_order_of_an_any_ref_map
+from minikafka.common.java.scala_hash_map import in_order_of_an_any_ref_map
 from minikafka.common.topic_partition import TopicPartition
 
 
