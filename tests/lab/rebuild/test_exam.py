@@ -115,7 +115,7 @@ def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path
         str(by_bytes),
     )
     by_step = asked(4, changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes"))
-    assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned 1 bytes; .* reads \d+ bytes from", str(by_step))
+    assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned \d bytes; .* reads \d+ bytes from", str(by_step))
 
 
 def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
