@@ -10,6 +10,7 @@ import click
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.network import request_channel
+from minikafka.record.kernels.record_columns import compile_behind
 from minikafka.server.known_settings import settings_without_effect
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
@@ -56,6 +57,7 @@ def serve(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    compile_behind()
     server = BrokerServer(log_dirs, settings, node_id=node_id)
     server.start()
     try:
