@@ -1,10 +1,10 @@
 """`minikafka serve` beside a warm Kafka of one node: what a server costs that the same clients talk to.
 
 *produce* and *consume*: confluent-kafka writes with acks=all and reads, one partition, records of 1 KB and of 100 B.
-*request*: produce requests with one batch of 1.1 KB (10 × 100 B), one after the other. Beside all that another client
-asks for the versions of APIs every few milliseconds: the longest that it waits for an answer is the longest pause of the
-server. Kafka does the same work once before it counts, so that its code is compiled; minikafka does it once, and numba
-is loaded in the midst of it.
+*request*: produce requests with one batch of 1.1 KB (10 × 100 B), one after the other. Beside producing and consuming
+another client asks for the versions of APIs every few milliseconds: the longest that it waits for an answer is the
+longest pause of the server. Kafka does the same work once before it counts, so that its code is compiled; minikafka
+does it once, and numba is loaded in the midst of it.
 
 CPU is the server's; seconds by the wall are the client's as well, and worth little on a busy machine. A ratio above 1
 means that minikafka is cheaper, quicker or smaller. Times to be ready and memory have goals of their own.
@@ -221,10 +221,10 @@ def do_all(server: Server, megabytes: int, rounds: int) -> None:
     server.told["ready, s"] = server.ready_s
     server.told["memory when idle, MB"] = server.memory_mb()
     for number in range(rounds):
+        create_topic(server, f"requests-{number}")
+        send_requests(server, f"requests-{number}", 500)
+        server.measure("request", lambda: send_requests(server, f"requests-{number}", REQUESTS))
         with pinged(server):
-            create_topic(server, f"requests-{number}")
-            send_requests(server, f"requests-{number}", 500)
-            server.measure("request", lambda: send_requests(server, f"requests-{number}", REQUESTS))
             for name, size in SIZES.items():
                 topic, count = f"{name.replace(' ', '')}-{number}", megabytes * 1_000_000 // size // 2
                 create_topic(server, topic)

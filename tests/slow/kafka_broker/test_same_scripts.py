@@ -1,4 +1,4 @@
-"""The same scripts of real clients, with a real broker and with ours: each answer says the same in each of its fields."""
+"""The same scripts of real clients, with a real broker and with ours: each answer is the same in all its fields."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ MASKED = {
     "session_id": "ids of fetch sessions are drawn",
     "port": "ports are free ones",
 }
-"""Fields that are not compared, and why; `tests/slow/kafka_broker/both_brokers.py` has more that are of one API alone."""
+"""Fields that are not compared, and why; those of one API alone are in `tests/slow/kafka_broker/both_brokers.py`."""
 
 
 def librdkafka(address):
