@@ -26,9 +26,9 @@ from minikafka.common.errors import UnsupportedVersionException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import (
     in_order_of_a_concatenation,
+    in_order_of_a_group,
     in_order_of_a_map_grown,
     in_order_of_an_immutable_concatenation,
-    in_order_of_an_immutable_map,
     in_order_of_groups,
 )
 from minikafka.common.topic_partition import TopicPartition
@@ -373,14 +373,14 @@ def _delete_records_response(
     by_topic: dict[str, list[TopicPartition]] = {}
     for topic_partition in merged:
         by_topic.setdefault(topic_partition.topic, []).append(topic_partition)
-    in_order = in_order_of_an_immutable_map if immutable else in_order_of_a_map_grown
     response = DeleteRecordsResponse()
     for name in in_order_of_groups(list(by_topic)):
+        keys = by_topic[name]
         partitions = [
             make_partition(
                 partition_index=key.partition, low_watermark=merged[key].low_watermark, error_code=merged[key].error
             )
-            for key in in_order(by_topic[name])
+            for key in (in_order_of_a_group(keys, len(merged)) if immutable else in_order_of_a_map_grown(keys))
         ]
         response.topics.append(make_topic(name=name, partitions=partitions))
     return response

@@ -73,6 +73,14 @@ def in_order_of_groups(keys: Sequence[K]) -> list[K]:
     return list(_in_order_of_a_node(keys, 0))
 
 
+def in_order_of_a_group(keys: Sequence[K], size: int) -> list[K]:
+    """`keys`, all different, in the order of the part that `groupBy` makes of an immutable map with `size` keys.
+
+    Parts of a trie are tries, however few keys they have. Scala: `IterableOps.groupBy`, `HashMap.newSpecificBuilder`.
+    """
+    return in_order_of_groups(keys) if size > _LARGEST_SMALL_MAP else list(keys)
+
+
 def in_order_of_an_immutable_map(keys: Sequence[K], without: Container[K] = ()) -> list[K]:
     """`keys`, all different, in the order of an immutable map that was made of them and then filtered.
 

@@ -194,6 +194,13 @@ def mask_metadata(body):
     body.topics.sort(key=lambda topic: (topic.name or "", topic.topic_id))
 
 
+def mask_produced(body):
+    """Topics and partitions come in the order of a hash map of topics' ids, and these are drawn."""
+    body.responses.sort(key=lambda topic: (topic.name, topic.topic_id))
+    for topic in body.responses:
+        topic.partition_responses.sort(key=lambda partition: partition.index)
+
+
 def mask_fetch(body):
     """Ids of sessions are drawn; `tests/broker/test_fetch_sessions_against_kafka.py` compares them."""
     body.session_id = min(body.session_id, 1)
@@ -214,5 +221,6 @@ MASKS = {
     ApiKeys.API_VERSIONS: mask_versions,
     ApiKeys.METADATA: mask_metadata,
     ApiKeys.FETCH: mask_fetch,
+    ApiKeys.PRODUCE: mask_produced,
     ApiKeys.LIST_CONFIG_RESOURCES: mask_resources,
 }

@@ -10,7 +10,7 @@ from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, parse_response, response_sink
 
-_TELL_PORTS = (ApiKeys.METADATA, ApiKeys.DESCRIBE_CLUSTER)
+_TELL_PORTS = (ApiKeys.METADATA, ApiKeys.DESCRIBE_CLUSTER, ApiKeys.FIND_COORDINATOR)
 
 
 class Answered(NamedTuple):
@@ -64,8 +64,7 @@ class RecordingProxy:
             _, body = parse_response(header.api_key, header.api_version, answer)
             if header.api_key in _TELL_PORTS:
                 _, told = parse_response(header.api_key, header.api_version, answer)
-                for node in told.brokers:
-                    assert node.port == self._broker_port
+                for node in [told] if header.api_key is ApiKeys.FIND_COORDINATOR else told.brokers:
                     node.port = self.port
                 answer = bytes(response_sink(header, told))
             self.answers.append(Answered(header.api_key, header.api_version, body))
