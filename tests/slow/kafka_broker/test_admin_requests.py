@@ -134,6 +134,7 @@ CHANGES = (
     [(LOGGER, "1", [("root", SET, "LOUD")])],
     [(LOGGER, "1", [("no.such.logger", SET, "INFO")])],
     [(LOGGER, "1", [("root", APPEND, "INFO")])],
+    [(TOPIC, "plain", [("cleanup.policy", 9, "delete"), ("compression.type", APPEND, "zstd")]), (TOPIC, "none", [])],
 )
 
 
