@@ -17,7 +17,7 @@ def both(kafka, tmp_path):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drawn_requests_get_the_same_bytes(both, seed):
-    compare_drawn_requests(both, seed, 2000)
+    compare_drawn_requests(both, seed, 2200)
 
 
 def compare_drawn_requests(both, seed, count):

@@ -237,7 +237,7 @@ def test_logs_and_producers(both):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drawn_requests_of_all_apis(brokers, seed):
     kafka, ours = brokers
-    compare_drawn_requests(BothSides(kafka.port, ours.endpoints[0].port), seed, 800)
+    compare_drawn_requests(BothSides(kafka.port, ours.endpoints[0].port), seed, 900)
 
 
 TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
