@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
 # which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
+# A plugin that only `make nbval` needs, and that takes a second to import.
+WITHOUT_NBVAL := -p no:nbval
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
 WORKERS := -n 2 --max-worker-restart=0
@@ -58,19 +60,19 @@ test: ready-dev
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
-	@echo "tests whose cases are many of one kind run a quarter of them. PART=all asks and runs everything"
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
+	@echo "of tests whose cases are many of one kind a tenth runs, or a quarter. PART=all asks and runs everything"
+	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q --quick $(WORKERS) --dist worksteal tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) --quick $(WORKERS) --dist worksteal tests
 
 lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` the lessons are compared too, a quarter of them in a browser.
+# In `make test` the lessons are compared too, and a tenth of them also in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks

@@ -30,5 +30,5 @@ def minikafka_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     from minikafka.testing import Broker
 
     marker = request.node.get_closest_marker(MARKER)
-    with Broker(**(marker.kwargs if marker else {})) as broker:
+    with Broker(*marker.args, **marker.kwargs) if marker else Broker() as broker:
         yield broker

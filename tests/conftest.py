@@ -5,8 +5,12 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import zlib
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +20,12 @@ from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import PARTS, AnswerFiles
 from tests.two_logs import SMALL, TwoLogs, pairs
 
+# Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
-_QUARTERS = 4
 _NOT_QUICK = {"kafka_broker", "damage", "differential"}
 
 
@@ -41,8 +47,8 @@ def pytest_addoption(parser):
         "--part",
         choices=["all", *map(str, range(PARTS))],
         default="all",
-        help="of tests marked `in_parts`: every case (all, the default), or those of one quarter (a number stands for "
-        "the quarter that is left when it is divided by four)",
+        help="of tests marked `in_parts(n)`, and those that take a `share`: every case (all, the default), or those of "
+        "one of the n parts (the remainder of the number when it is divided by n)",
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
@@ -58,11 +64,14 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Keep the tests' files in memory where there is room: flushing to a disk takes most of many tests' time."""
+    """Keep in memory, where there is room, the tests' files and those of what they start: flushing to a disk takes most
+    of many tests' time.
+    """
     if config.getoption("--quick"):
         sys.addaudithook(_refuse_java)
     if _MEMORY_DISK.is_dir() and shutil.disk_usage(_MEMORY_DISK).free > _ROOM_FOR_FILES:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY_DISK))
+        os.environ.setdefault("TMPDIR", str(_MEMORY_DISK))
+        tempfile.tempdir = None  # it is looked up again
 
 
 def _refuse_java(event, arguments):
@@ -91,21 +100,40 @@ def _is_left_out(item) -> bool:
 
 
 def _is_in_part(item, part: str) -> bool:
-    """Whether a run of that part runs the test: of tests `in_parts` the cases of its quarter ("all": every case), of
-    tests `in_other_parts`, which are a cheaper way to the same, those that are not.
+    """Whether a run of that part runs the test: of tests `in_parts(n)` those cases that fall to it ("all": every case).
 
-    Which quarter a case falls to depends on its name alone: four runs have run all, and what several tests ask of one
-    case, such as an exercise, falls to the same run.
+    Where a case falls to depends on its name alone: n runs have run all, and what several tests ask of one case, such
+    as an exercise, falls to the same run if they have as many parts.
     """
-    ours, others = (item.get_closest_marker(name) is not None for name in ("in_parts", "in_other_parts"))
-    if not ours and not others:
+    marker = item.get_closest_marker("in_parts")
+    if marker is None or part == "all":
         return True
-    return ours is (part == "all" or zlib.crc32(item.callspec.id.encode()) % _QUARTERS == int(part) % _QUARTERS)
+    (parts,) = marker.args
+    return zlib.crc32(item.callspec.id.encode()) % parts == _number_among(parts, part)
+
+
+def _number_among(parts: int, part: str) -> int:
+    assert PARTS % parts == 0, f"{PARTS} runs would not run all of {parts} parts"
+    return int(part) % parts
+
+
+@pytest.fixture(scope="session")
+def share(pytestconfig):
+    """`share(cases, parts)`: of the many like cases within a test those that fall to this run, by `--part`: every so
+    many-th one, the others in other runs; or all.
+    """
+    part = pytestconfig.getoption("--part")
+
+    def chosen(cases: Sequence[Any], parts: int) -> Sequence[Any]:
+        return cases if part == "all" else cases[_number_among(parts, part) :: parts]
+
+    return chosen
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    with JvmWatchdog(item.config.getoption("--patience")):
+    quick = item.config.getoption("--quick")  # then there is no JVM
+    with nullcontext() if quick else JvmWatchdog(item.config.getoption("--patience")):
         result = yield
     _close_forgotten_files()
     return result

@@ -7,7 +7,7 @@ from typing import Protocol
 from minikafka.common import topic as topic_names
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, InvalidTopicException
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult
 from minikafka.server.broker_config import BrokerConfig
@@ -49,7 +49,7 @@ class AutoTopicCreationManager:
                 creatable.append(name)
             except InvalidTopicException:
                 told[name] = Errors.INVALID_TOPIC_EXCEPTION
-        creatable = in_order_of_a_map_grown(creatable)
+        creatable = in_order_of_a_map_grown(creatable)  # in that order they come into the metadata log
         if creatable:
             self._send(creatable)
         return told | dict.fromkeys(creatable, Errors.UNKNOWN_TOPIC_OR_PARTITION)

@@ -13,6 +13,7 @@ from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, NullPointerException
+from minikafka.common.exit import Halt, raise_fatal
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
@@ -109,6 +110,8 @@ class Broker:
         controller_channel: ControllerChannel | None = None,
         authorizer: Authorizer | None = None,
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
+        metadata_log_dir: Path | None = None,
+        halt: Halt = raise_fatal,
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
 
@@ -122,6 +125,9 @@ class Broker:
         - `controller_channel`: the way on which proposals for ISRs go, None to ask the controller at once.
         - `add_partitions_to_txn_manager`: the way to transaction coordinators. Without one, transactional batches are
           refused unless `transaction.partition.verification.enable` is false.
+        - `metadata_log_dir`: that of `log_dirs` which has the metadata log of this process in it, None if none has.
+        - `halt(fatal)`: what happens where Kafka halts the process, since the broker cannot go on: log directories have
+          failed, all of them or that of the metadata log.
 
         Raises what a log manager raises for directories that cannot be used, ConfigException, and
         IllegalArgumentException for settings that contradict each other.
@@ -162,21 +168,27 @@ class Broker:
             return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect or connect_in_process)
 
         # 4. The replicas, and who tells them what to be.
-        self.replica_manager = ReplicaManager(
-            self.config,
-            time,
-            scheduler,
-            self.log_manager,
-            self.metadata_cache,
-            failures,
-            self.alter_partition_manager,
-            create_replica_fetcher_manager,
-            broker_epoch_supplier=epoch,
-            on_log_dir_failure=lambda directory_id: controller.handle_directories_offline(
-                broker_id, epoch(), [directory_id]
-            ),
-            add_partitions_to_txn_manager=add_partitions_to_txn_manager,
-        )
+        try:
+            self.replica_manager = ReplicaManager(
+                self.config,
+                time,
+                scheduler,
+                self.log_manager,
+                self.metadata_cache,
+                failures,
+                self.alter_partition_manager,
+                create_replica_fetcher_manager,
+                broker_epoch_supplier=epoch,
+                on_log_dir_failure=lambda directory_id: controller.handle_directories_offline(
+                    broker_id, epoch(), [directory_id]
+                ),
+                add_partitions_to_txn_manager=add_partitions_to_txn_manager,
+                metadata_log_dir=None if metadata_log_dir is None else str(metadata_log_dir.absolute()),
+                halt=halt,
+            )
+        except BaseException:
+            self.log_manager.let_go()
+            raise
         self.dynamic_config = DynamicBrokerConfig(
             self.config, lambda changed: self.log_manager.update_default_config(changed.log_config())
         )
@@ -184,7 +196,7 @@ class Broker:
             self.config, self.dynamic_config, self.metadata_cache, self.log_manager, self.replica_manager
         )
         self._publishing = threading.RLock()  # held by whoever reads the metadata log
-        # 5. The door, and what is remembered of readers.
+        # 5. What takes requests, and the fetch sessions of readers.
         self.request_channel = RequestChannel(time)
         self.fetch_manager = FetchManager(
             time, FetchSessionCache.with_slots(self.config.max_incremental_fetch_session_cache_slots)
@@ -266,7 +278,7 @@ class Broker:
         """Take a request (header and body, without the length in front); the ticket holds the answer, now or later.
 
         `principal`, `client_address`, `listener_name` (None: the first listener): who asks, from where, and through
-        which door. `on_answer(answer)` is called when there is an answer, maybe in another thread.
+        which listener. `on_answer(answer)` is called when there is an answer, maybe in another thread.
 
         Bytes that are no request, and APIs that brokers do not listen to, close the connection.
         Kafka: `SocketServer`, `KafkaRequestHandler`, `KafkaApis.handle`.
@@ -299,18 +311,22 @@ class Broker:
     def shutdown(self) -> None:
         """Hand over what this broker leads, then stop in order: the next start finds a clean shutdown.
 
+        What goes wrong with one part, because its disk has failed, is logged, and the others stop in order.
         Kafka: `BrokerServer.shutdown`.
         """
         # 1. Others lead from now on.
         self.replica_manager.begin_controlled_shutdown()
-        while not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
-            self.publish()
+        swallow(self._hand_over, "Got unexpected exception waiting for controlled shutdown")
         # 2. No more requests, and nothing in the background.
         self.is_running = False
         self._scheduler.shutdown()
         # 3. The replicas write down their high watermarks, the logs all they have.
-        self.replica_manager.shutdown()
-        self.log_manager.shutdown(self.broker_epoch)
+        swallow(self.replica_manager.shutdown, "Stopping the replicas has failed")
+        swallow(lambda: self.log_manager.shutdown(self.broker_epoch), "Stopping the logs has failed")
+
+    def _hand_over(self) -> None:
+        while not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
+            self.publish()
 
     def crash(self) -> None:
         """End at once, as by kill -9: files and locks are let go, and nothing is written. Not in Kafka."""
@@ -320,6 +336,14 @@ class Broker:
 
     def _epoch(self) -> int:
         return self.broker_epoch
+
+
+def swallow(part: Callable[[], object], message: str) -> None:
+    """Stop a part of a broker; what it raises is logged, so that the other parts stop, too. Kafka: `Utils.swallow`."""
+    try:
+        part()
+    except Exception as error:
+        logger.warning("%s: %s: %s", message, type(error).__name__, error)
 
 
 class _DirectChannel:
@@ -361,4 +385,5 @@ def _log_manager(
         max_transaction_timeout_ms=get("transaction.max.timeout.ms"),
         producer_state_manager_config=config.producer_state_manager_config(),
         producer_id_expiration_check_interval_ms=get("producer.id.expiration.check.interval.ms"),
+        stop_at_os_errors=True,  # at which Kafka empties sound segments: it has other replicas
     )

@@ -3,31 +3,37 @@
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from minikafka.broker.broker import Broker
+from minikafka.broker.broker import Broker, swallow
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import ConfigException, FatalExitError, IllegalStateException, KafkaException
+from minikafka.common.exit import Halt
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
+from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
-from minikafka.network.request import Answer, Request
+from minikafka.network.request import Answer, NoBytes, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
+from minikafka.server.known_settings import require_known
 
 logger = logging.getLogger(__name__)
 
 _PUBLISH_MS = 50
 _FOREIGN = ("bootstrap.checkpoint", f"{METADATA_DIRECTORY}/*.checkpoint")
 """What Kafka's own tools lay into a log directory, and minikafka does not: snapshots, above all."""
+
+_OF_A_FIRST_START = (METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
+"""What a first start may have made before a kill ended it."""
 
 
 class BrokerServer:
@@ -37,7 +43,11 @@ class BrokerServer:
       settings and ids of producers are in its metadata log, records in its logs, also after kill -9.
     - A directory that Kafka has written is refused, since its snapshots cannot be read yet: without them all of its
       logs would be taken for strays.
+    - A start without a log directory of the start before is refused, unless it is to be forgotten: the logs in it would
+      be made anew, empty. So is one with another, empty directory in its place, as a disk that is not mounted leaves.
     - Requests are handled in the thread of the sockets; flushing, retention, checkpoints and compaction have theirs.
+    - It ends by itself, as by kill -9, where Kafka halts its process: when all log directories have failed, or the
+      first one, which has the metadata log. From then on no request is answered.
 
     Simpler than Kafka: one node, without groups and transactions. Kafka: `KafkaRaftServer`, with process.roles
     broker,controller.
@@ -51,21 +61,37 @@ class BrokerServer:
         node_id: int = 1,
         time: Time | None = None,
         around: Callable[[Handle], Handle] = lambda handle: handle,
+        halt: Halt = lambda fatal: None,
+        forgets_missing: bool = False,
     ):
         """A node that has not started; nothing is touched yet.
 
         - `settings`: names and texts as in a broker's file.
         - `time`: the broker's clock; connections live by the machine's.
         - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
+        - `forgets_missing`: start though log directories are missing; partitions that were in them begin anew, empty.
+        - `halt(fatal)` is called once, first of all, when a node that was up ends by itself: it may end the process.
 
-        Raises what `require_valid` and `SocketServerConfig` raise.
+        Raises ConfigException for a setting that Kafka does not know, and for one that says another id or other log
+        directories; what `require_valid` and `SocketServerConfig` raise.
         """
+        require_known(settings or {})
         require_valid({**(settings or {}), "node.id": node_id})
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         self.node_id = node_id
+        _require_the_same({"node.id", "broker.id"}, settings or {}, str(node_id))
+        _require_the_same({"log.dirs", "log.dir"}, settings or {}, ",".join(map(str, log_dirs)))
         self._settings = dict(settings or {})
         self._time = time or SystemTime()
+        self._forgets_missing = forgets_missing
         self._scheduler = KafkaScheduler(time=self._time)
+        self._halt_process = halt
+        self._life = threading.Lock()
+        self._has_begun = False  # `start` was called
+        self._is_up = False  # guarded by `_life`: clients are served, and nobody has begun to end that
+        self._halting: threading.Thread | None = None  # ends a node that ends by itself
+        self.fatal: FatalExitError | None = None
+        """Why the node has ended by itself; None if it has not."""
         self._values: SingleVoterLog | None = None
         self.controller: Controller | None = None
         self.broker: Broker | None = None
@@ -87,24 +113,35 @@ class BrokerServer:
 
         `by_hand`: the loop of the sockets has no thread, and goes round when its `turn` is called.
 
-        Raises KafkaException for directories that cannot be served, what a log manager raises, ConfigException and
-        OSError; then nothing is left running.
+        Raises KafkaException for directories that cannot be served (FatalExitError when their disk fails meanwhile),
+        what a log manager raises, ConfigException and OSError; then nothing is left running. Raises
+        IllegalStateException when it was called before.
         """
-        cluster_id = self._cluster_id()
-        self.sockets.open()
+        with self._life:
+            if self._has_begun:
+                raise IllegalStateException("A node is started once: make another one on its directories")
+            self._has_begun = True
         try:
+            cluster_id = self._cluster_id()
+            self.sockets.open()
             self._scheduler.startup()
             # 1. The controller, with all that it has decided. Its log's lock keeps other processes out.
             first = self.log_dirs[0]
             first.mkdir(parents=True, exist_ok=True)
             self._values = SingleVoterLog(
-                first / METADATA_DIRECTORY, self.node_id, scheduler=self._scheduler, time=self._time
+                *(first / METADATA_DIRECTORY, self.node_id),
+                scheduler=self._scheduler,
+                time=self._time,
+                halt=self._halt,
             )
+            log = MetadataLog(self._values)
+            if not self._forgets_missing:
+                self._require_all_directories(log.records)
             self._format(cluster_id)
             controller = self.controller = Controller(
                 self._settings,
                 seed=secrets.randbits(48),
-                log=MetadataLog(self._values),
+                log=log,
                 features=FORMATTED_FEATURES,
             )
             # 2. The incarnation before is over, however it ended.
@@ -121,42 +158,78 @@ class BrokerServer:
                 listeners=self.endpoints,
                 incarnation_id=random_uuid(),
                 cluster_id=cluster_id,
+                metadata_log_dir=first,
+                halt=self._halt,
             )
             self.broker.startup()
             self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
             # 4. Clients.
             if not by_hand:
                 self.sockets.start()
+            with self._life:
+                if self.fatal is not None:
+                    raise self.fatal
+                self._is_up = True
         except BaseException:
             self._let_go()
             raise
 
     def kill(self) -> None:
-        """End at once, as by kill -9: nothing more is written. Not in Kafka."""
-        self.sockets.shutdown()
-        assert self.broker is not None and self._values is not None
-        self.broker.crash()
-        self._values.let_go()
+        """End at once, as by kill -9: nothing more is written. Does nothing when it is not up. Not in Kafka."""
+        if self._ends():
+            self._let_go()
 
     def stop(self) -> None:
-        """Stop in order: the next start finds a clean shutdown. Kafka: `KafkaRaftServer.shutdown`."""
-        self.sockets.shutdown()
+        """Stop in order: the next start finds a clean shutdown. Does nothing when it is not up.
+
+        A part that cannot stop in order, because its disk has failed, is logged and let go.
+        Kafka: `KafkaRaftServer.shutdown`.
+        """
+        if not self._ends():
+            return
         assert self.broker is not None and self._values is not None
+        self.sockets.shutdown()
         self.broker.shutdown()
-        self._values.close()
+        swallow(self._values.close, "Closing the metadata log has failed")
+        self._let_go()
+
+    def _ends(self) -> bool:
+        """Whether the caller is the one to end the node; if it ends by itself, wait until it has."""
+        with self._life:
+            was_up, self._is_up = self._is_up, False
+        if self._halting not in (None, threading.current_thread()):
+            self._halting.join()
+        return was_up
+
+    def _halt(self, fatal: FatalExitError) -> None:
+        """The broker or the controller cannot go on; a start that is not over yet fails. Kafka: `Exit.halt`."""
+        with self._life:
+            if self.fatal is not None:
+                return
+            self.fatal = fatal
+            if self._is_up:
+                self._is_up = False
+                # In a thread of its own, since this one holds locks for which others wait.
+                self._halting = threading.Thread(target=self._end_by_itself, args=[fatal], name="halt", daemon=True)
+                self._halting.start()
+
+    def _end_by_itself(self, fatal: FatalExitError) -> None:
+        self._halt_process(fatal)
+        self._let_go()
 
     def run_due_tasks(self) -> None:
         """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
         done = threading.Event()
         self._scheduler.schedule_once("clock-was-moved", done.set)
-        done.wait()
+        while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
+            pass
 
     def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
 
         def answered(what: Answer) -> None:
             channel.waiting_request = None
-            answer(what)
+            answer(what if self.fatal is None else NoBytes.CLOSE)
 
         ticket = self.broker.handle(
             request,
@@ -170,7 +243,8 @@ class BrokerServer:
                 channel.waiting_request = ticket.request
                 if ticket.done:  # meanwhile, by another thread
                     channel.waiting_request = None
-        self.publish()
+        if self.fatal is None:
+            self.publish()
 
     def publish(self) -> None:
         """Let the broker read what has been decided. Kafka: `MetadataLoader`, in a thread of its own."""
@@ -190,7 +264,7 @@ class BrokerServer:
                 )
             file = log_dir / META_PROPERTIES_NAME
             if not file.exists():
-                if log_dir.exists() and any(log_dir.iterdir()):
+                if log_dir.exists() and any(path.name not in _OF_A_FIRST_START for path in log_dir.iterdir()):
                     raise KafkaException(f"{log_dir} is not empty and has no {META_PROPERTIES_NAME}: name another one")
                 continue
             properties = MetaProperties.read(file)
@@ -206,15 +280,38 @@ class BrokerServer:
             )
         return next(iter(found), None) or random_uuid()
 
+    def _require_all_directories(self, records: Sequence[MetadataRecord]) -> None:
+        """Raises KafkaException when a log directory of the start before is not among those of this one."""
+        registered = (
+            record
+            for record in reversed(records)
+            if isinstance(record, RegisterBrokerRecord) and record.broker_id == self.node_id
+        )
+        known = set(record.log_dirs) if (record := next(registered, None)) is not None else set()
+        files = [log_dir / META_PROPERTIES_NAME for log_dir in self.log_dirs]
+        present = {MetaProperties.read(file).directory_id for file in files if file.exists()}
+        if missing := sorted(known - present):
+            raise KafkaException(
+                f"{len(missing)} of the log directories that node {self.node_id} was last started with are not among "
+                f"{', '.join(map(str, self.log_dirs))} (directory.id {', '.join(missing)}): name them all, and look "
+                "whether their disks are mounted, or what is in them would begin anew, empty"
+            )
+
     def _format(self, cluster_id: str) -> None:
         for log_dir in self.log_dirs:
             MetaProperties(cluster_id, self.node_id, random_uuid()).format(log_dir, self._time.milliseconds())
 
     def _let_go(self) -> None:
-        """Release what a start that failed has opened."""
+        """Release what is open, and write nothing."""
         self.sockets.shutdown()
         self._scheduler.shutdown()
         if self.broker is not None:
-            self.broker.log_manager.let_go()
+            self.broker.crash()
         if self._values is not None:
             self._values.let_go()
+
+
+def _require_the_same(names: Iterable[str], settings: Mapping[str, str], said: str) -> None:
+    for name in settings.keys() & names:
+        if str(settings[name]) != said:
+            raise ConfigException(f"{name} is {settings[name]} in the settings, and {said} for this node")

@@ -39,6 +39,7 @@ from minikafka.network.request_channel import Ticket
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.default_alter_partition_manager import ControllerChannel
 from minikafka.server.in_process_send import Peer
+from minikafka.server.known_settings import require_known
 from minikafka.server.partition_fetch_state import PartitionFetchState
 
 PRODUCE_VERSION = 11  # calls topics by their names; from 13 on requests have ids
@@ -171,6 +172,7 @@ class Cluster:
             raise IllegalStateException(f"broker {broker_id} runs already")
         log_dir = self.directory / f"broker-{broker_id}"
         given = {**self._settings, **{name.replace("__", "."): value for name, value in settings.items()}}
+        require_known(given)
         BrokerConfig(
             {**given, "node.id": broker_id, "log.dirs": str(log_dir)}
         ).log_config()  # or raise, before anything
@@ -184,7 +186,7 @@ class Cluster:
             scheduler=ManualScheduler(self.time),
             settings=given,
             find_peer=self._find_peer,
-            incarnation_id=_an_id("life", next(self._incarnations)),
+            incarnation_id=_an_id("incarnation", next(self._incarnations)),
             cluster_id=CLUSTER_ID,
             controller_channel=self._channel_of(broker_id),
         )

@@ -14,10 +14,8 @@ from minikafka.common.config_def import Type, convert_to_string
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, NumberFormatException
-from minikafka.common.java_hash_map import in_javas_order
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.kafka_settings import KafkaSetting, kafka_definition, kafka_settings
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import TOPIC_CONFIG_SYNONYMS, log_settings
 from minikafka.messages.apis import DescribeConfigsRequest, DescribeConfigsResponse
@@ -164,8 +162,7 @@ class ConfigHelper:
                 kafka_settings("broker"), config.values, config.originals
             )
         else:
-            of_all_brokers = self._dynamic_config.current_dynamic_default_configs
-            entries = [(each, of_all_brokers[each]) for each in in_order_of_a_map_grown(list(of_all_brokers))]
+            entries = self._dynamic_config.current_dynamic_default_configs.items()
         return _result(resource, entries, entry)
 
     def _describe_broker_loggers(self, resource: Resource, details: "_Details") -> Result:
@@ -281,15 +278,13 @@ def _is_sensitive(setting: KafkaSetting | None) -> bool:
 def _all_entries(
     settings: Mapping[str, KafkaSetting], values: Mapping[str, object], originals: Mapping[str, object]
 ) -> list[tuple[str, object]]:
-    """What is set beside the documented settings, then these; both in the order of Java's maps.
+    """What is set beside the documented settings, then these.
 
     Kafka: `ConfigHelperUtils.createResponseConfig`, `AbstractConfig.nonInternalValues`.
     """
-    documented = in_javas_order(
-        name for name in in_javas_order(settings) if not settings[name].internal and name in values
-    )
-    others = [name for name in in_javas_order(originals) if originals[name] is not None and name not in documented]
-    return [*((name, originals[name]) for name in others), *((name, values[name]) for name in documented)]
+    documented = {name: values[name] for name, setting in settings.items() if not setting.internal and name in values}
+    others = ((name, value) for name, value in originals.items() if value is not None and name not in documented)
+    return [*others, *documented.items()]
 
 
 def _result(

@@ -9,7 +9,7 @@ from minikafka.common.api_error import ApiError
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, NullPointerException, TopicDeletionDisabledException
-from minikafka.common.java_hash_map import in_javas_order
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.messages.apis import (
     AlterConfigsRequest,
@@ -172,11 +172,10 @@ class ControllerApis:
         body = request.body_of(CreatePartitionsRequest)
         make = CreatePartitionsResponse.CreatePartitionsTopicResult
         asked = {topic.name: topic for topic in body.topics}
-        twice = set(_twice([topic.name for topic in body.topics]))
-        once = [name for name in in_javas_order(asked) if name not in twice]
+        twice = _twice([topic.name for topic in body.topics])
+        once = [name for name in in_javas_order(asked) if name not in twice]  # so they come into the metadata log
         results = [
-            make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.")
-            for name in in_javas_order(twice)
+            make(name=name, error_code=Errors.INVALID_REQUEST, error_message="Duplicate topic name.") for name in twice
         ]
         allowed = self._auth_helper.filter_by_authorized(request, AclOperation.ALTER, _TOPICS, once)
         results += [
@@ -205,7 +204,7 @@ class ControllerApis:
             settings = {each.name: each for each in resource.configs}
             changes[_config_resource(resource)] = {
                 name: (AlterConfigOp.for_id(settings[name].config_operation), settings[name].value or "")
-                for name in in_javas_order(settings)
+                for name in in_javas_order(settings)  # so they come into the metadata log
             }
         errors = self._alter_errors(request, changes)
         allowed = {resource: changes[resource] for resource in changes if resource not in errors}

@@ -5,7 +5,6 @@ from typing import NamedTuple, TypeVar
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.node import Node
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.metadata_cache import MetadataCache
@@ -51,9 +50,5 @@ class CurrentLeaders:
 
 
 def node_endpoints(make: Callable[..., T], nodes: Mapping[int, Node]) -> list[T]:
-    """The addresses of `nodes` (by id) as a response has them, in the order of Kafka's map.
-
-    `make`: the response's class for one of them.
-    """
-    in_order = [nodes[id] for id in in_order_of_a_map_grown(list(nodes))]
-    return [make(node_id=node.id, host=node.host, port=node.port, rack=node.rack) for node in in_order]
+    """The addresses of `nodes` (by id) as a response has them; `make`: the response's class for one of them."""
+    return [make(node_id=node.id, host=node.host, port=node.port, rack=node.rack) for node in nodes.values()]

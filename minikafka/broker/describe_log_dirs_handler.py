@@ -26,7 +26,7 @@ ResultPartition = ResultTopic.DescribeLogDirsPartition
 class DescribeLogDirsHandler:
     """Answers DescribeLogDirs: each directory with its logs, their sizes, and how far they are behind.
 
-    Simpler than Kafka: topics and partitions are sorted, which come in the order of hash tables there.
+    Topics and partitions are sorted, which in Kafka come in the order of hash maps.
     Kafka: `KafkaApis.handleDescribeLogDirsRequest`, `ReplicaManager.describeLogDirs`.
     """
 

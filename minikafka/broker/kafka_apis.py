@@ -24,13 +24,6 @@ from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import UnsupportedVersionException
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.scala_hash_map import (
-    in_order_of_a_concatenation,
-    in_order_of_a_group,
-    in_order_of_a_map_grown,
-    in_order_of_an_immutable_concatenation,
-    in_order_of_groups,
-)
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages.apis import (
     ApiVersionsRequest,
@@ -45,7 +38,8 @@ from minikafka.messages.apis import (
     OffsetForLeaderEpochResponse,
 )
 from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
+from minikafka.network.api_key import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION
+from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -271,9 +265,7 @@ class KafkaApis:
                     offsets[topic_partition] = asked.offset
 
         def send_response(deleted: Mapping[TopicPartition, DeleteRecordsPartitionResult]) -> None:
-            concatenate = in_order_of_a_concatenation if deleted else in_order_of_an_immutable_concatenation
-            merged = concatenate(deleted, unauthorized, non_existing)
-            response = _delete_records_response(merged, immutable=not deleted)
+            response = _delete_records_response({**deleted, **unauthorized, **non_existing})
             self._request_channel.send_response(request, response)
 
         if not offsets:
@@ -364,23 +356,12 @@ def _unauthorized_epochs(
     return make_topic(topic=topic.topic, partitions=partitions)
 
 
-def _delete_records_response(
-    merged: Mapping[TopicPartition, DeleteRecordsPartitionResult], *, immutable: bool
-) -> DeleteRecordsResponse:
-    """The response, with topics and partitions in the order of Kafka's maps, which are `immutable` or not."""
+def _delete_records_response(results: Mapping[TopicPartition, DeleteRecordsPartitionResult]) -> DeleteRecordsResponse:
     make_topic = DeleteRecordsResponse.DeleteRecordsTopicResult
     make_partition = make_topic.DeleteRecordsPartitionResult
-    by_topic: dict[str, list[TopicPartition]] = {}
-    for topic_partition in merged:
-        by_topic.setdefault(topic_partition.topic, []).append(topic_partition)
-    response = DeleteRecordsResponse()
-    for name in in_order_of_groups(list(by_topic)):
-        keys = by_topic[name]
-        partitions = [
-            make_partition(
-                partition_index=key.partition, low_watermark=merged[key].low_watermark, error_code=merged[key].error
-            )
-            for key in (in_order_of_a_group(keys, len(merged)) if immutable else in_order_of_a_map_grown(keys))
-        ]
-        response.topics.append(make_topic(name=name, partitions=partitions))
-    return response
+    by_topic = {key.topic: make_topic(name=key.topic) for key in results}
+    for key, result in results.items():
+        by_topic[key.topic].partitions.append(
+            make_partition(partition_index=key.partition, low_watermark=result.low_watermark, error_code=result.error)
+        )
+    return DeleteRecordsResponse(topics=list(by_topic.values()))

@@ -8,7 +8,6 @@ from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManage
 from minikafka.common import topic as topic_names
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, InvalidTopicException, NullPointerException
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_map
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.messages.apis import MetadataRequest, MetadataResponse
 from minikafka.metadata.metadata_cache import MetadataCache, TopicMetadata
@@ -109,16 +108,16 @@ class MetadataHandler:
     def _meant(
         self, asked: Sequence[MetadataRequest.MetadataRequestTopic], topic_ids: Sequence[str], *, all_topics: bool
     ) -> list[str]:
-        """The names of the topics, in the order of Kafka's set (up to four: as asked)."""
+        """The names of the topics, each once: all, or in the order in which they are asked for."""
         if all_topics:
-            return in_order_of_a_map_grown(sorted(self._metadata_cache.get_all_topics()))
+            return sorted(self._metadata_cache.get_all_topics())
         if topic_ids:
             names = [self._metadata_cache.get_topic_name(id) for id in topic_ids]
-            return in_order_of_an_immutable_map([name for name in names if name is not None])
+            return [name for name in names if name is not None]
         named = [topic.name for topic in asked if topic.name is not None]
         if len(named) < len(asked):
             raise NullPointerException("a topic with neither name nor id")
-        return in_order_of_an_immutable_map(list(dict.fromkeys(named)))
+        return list(dict.fromkeys(named))
 
     def _uncreatable(self, request: Request, names: Iterable[str]) -> list[str]:
         """Those of `names` that do not exist and may not be made by whoever asks."""

@@ -13,9 +13,7 @@ from minikafka.common.errors import (
     NullPointerException,
     UnsupportedCompressionTypeException,
 )
-from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.node import Node
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_concatenation
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
@@ -121,7 +119,7 @@ class ProduceHandler:
             required_acks=body.acks,
             internal_topics_allowed=request.header.client_id == ADMIN_CLIENT_ID,
             transactional_id=body.transactional_id,
-            entries_per_partition={key: authorized[key] for key in in_order_of_a_map_grown(authorized)},
+            entries_per_partition=authorized,
             response_callback=send_response,
             transaction_supported_operation=TransactionSupportedOperation.of_produce_version(version),
         )
@@ -149,10 +147,7 @@ class ProduceHandler:
         invalid: _Status,
     ) -> None:
         """Answer for all partitions. Kafka: `handleProduceRequest`, its function `sendResponseCallback`."""
-        appended: JavaHashMap[TopicIdPartition, PartitionResponse] = JavaHashMap()
-        for key, answer in status.items():
-            appended[key] = answer
-        merged = in_order_of_an_immutable_concatenation(dict(appended.items()), unauthorized, non_existing, invalid)
+        merged = {**status, **unauthorized, **non_existing, **invalid}
         failed = {key: answer.error for key, answer in merged.items() if answer.error is not Errors.NONE}
         for key, error in failed.items():
             logger.debug("%s: %s failed: %s", request, key.topic_partition, error.name)

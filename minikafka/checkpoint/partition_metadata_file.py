@@ -138,3 +138,9 @@ class PartitionMetadataFile:
     def _failed(self, what: str, error: OSError) -> KafkaStorageException:
         message = f"{what} {self.file.absolute()}"
         return log_dir_failed(self._log_dir_failure_channel, str(self.file.parent.parent), message, error)
+
+
+def stored_topic_id(directory: Path) -> str | None:
+    """The topic id in a partition's directory, None without the file. Raises what `PartitionMetadataFile.read` does."""
+    file = PartitionMetadataFile(PartitionMetadataFile.new_file(directory))
+    return file.read().topic_id if file.exists() else None

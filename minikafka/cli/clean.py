@@ -25,9 +25,10 @@ import click
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli.recover import INT64
 from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
@@ -99,15 +100,23 @@ def clean(
     The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
     the log's start. If there is such a file, it is updated to say where this round ended. The settings of the topic are
     those in the metadata log, if the directory above has one, and --config; a topic whose cleanup.policy is not compact
-    is refused. If nobody tells the policy, a log with records without keys is refused; a damaged one always is. The
-    exit code is 3 when the round is done, and a signal or its output has stopped the report.
+    is refused, and so is one that the metadata log has without a policy. If nobody knows the topic, a log with records
+    without keys is refused; a damaged one always is. The exit code is 3 when the round is done, and a signal or its
+    output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
     partition = parse_topic_partition_name(directory)
+    if partition.topic == CLUSTER_METADATA_TOPIC_NAME:
+        raise IllegalArgumentException(f"{directory}: no cleaner touches the metadata log, whose records have no keys")
     is_given = any(each.startswith("cleanup.policy=") for each in configs)
     noted = _noted_settings(directory, partition.topic, needed=not is_given)
-    config = config_of(configs, {"cleanup.policy": "compact", **noted})
-    is_told = is_given or "cleanup.policy" in noted
+    config = config_of(configs, {"cleanup.policy": "compact", **(noted or {})})
+    is_told = is_given or noted is not None
+    if not is_given and noted is not None and "cleanup.policy" not in noted:
+        raise IllegalArgumentException(
+            f"{directory}: the metadata log names no cleanup.policy of this topic, so its broker's decides, which is "
+            "delete unless the broker's own file says compact: if it does, say so by --config cleanup.policy=compact"
+        )
     if not config.compact:
         raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
     checkpoint = directory.parent / OFFSET_CHECKPOINT_FILE
@@ -179,8 +188,8 @@ def _checkpointed(file: Path) -> dict[TopicPartition, int]:
         raise type(error)(f"{file}: {error}") from error
 
 
-def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, str]:
-    """The topic's settings in the metadata log beside it; {} where that cannot be read and is not `needed`.
+def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, object] | None:
+    """What the metadata log beside it says of the topic; None where that cannot be read and is not `needed`.
 
     Raises what `topic_settings_beside` raises.
     """
@@ -189,7 +198,7 @@ def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, s
     except TOLD:
         if needed:
             raise
-        return {}
+        return None
 
 
 def _require_keys(directory: Path, done: CleaningRound) -> None:

@@ -40,7 +40,6 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
 )
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.time import Time
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
@@ -157,8 +156,6 @@ class Partition:
         self._topic_id = topic_id
         # Guards roles, epochs, ISR and the choice of the high watermark. Kafka: `leaderIsrUpdateLock`.
         self._lock = threading.RLock()
-        # Keeps the current log from growing while it is compared with the future one. Kafka: `futureLogLock`.
-        self._future_log_lock = threading.RLock()
         self._remote_replicas: dict[int, Replica] = {}  # replaced as a whole, so that it can be read without the lock
         self._listeners: tuple[PartitionListener, ...] = ()
         self._log_offsets_listener = _HighWatermarkListener(self)
@@ -179,8 +176,6 @@ class Partition:
         """The brokers that have the partition. Kafka: `Partition.assignmentState`."""
         self.log: Log | None = None
         """The log; None without a role, and after the log directory has failed. Kafka: `Partition.log`."""
-        self.future_log: Log | None = None
-        """The log that grows in another log directory to replace the current one. Kafka: `Partition.futureLog`."""
 
     # What the replica is
 
@@ -223,18 +218,6 @@ class Partition:
                 f"Broker {self._local_broker_id} has no log of partition {self.topic_partition} at hand"
             )
         return self.log
-
-    @property
-    def future_local_log_or_exception(self) -> Log:
-        """The future log. Raises NotLeaderOrFollowerException without one.
-
-        Kafka: `Partition.futureLocalLogOrException`.
-        """
-        if self.future_log is None:
-            raise NotLeaderOrFollowerException(
-                f"Broker {self._local_broker_id} has no future log of partition {self.topic_partition} at hand"
-            )
-        return self.future_log
 
     def local_log_with_epoch_or_throw(self, current_leader_epoch: int | None, require_leader: bool) -> Log:
         """The log, if whoever asks has the right leader epoch (None: does not say), and may read from a follower.
@@ -426,11 +409,10 @@ class Partition:
         The leader keeps what it knows of followers that stay. Kafka: `Partition.updateAssignmentAndIsr`.
         """
         known = self._remote_replicas
-        followers = [replica for replica in replicas if is_leader and replica != self._local_broker_id]
-        in_order = in_order_of_concurrent_hash_map(sorted(followers, key=lambda follower: follower not in known))
         self._remote_replicas = {
             follower: known.get(follower) or Replica(follower, self.topic_partition, self._metadata_cache)
-            for follower in in_order
+            for follower in replicas
+            if is_leader and follower != self._local_broker_id
         }
         if adding_replicas or removing_replicas:
             self.assignment_state = OngoingReassignmentState(adding_replicas, removing_replicas, replicas)
@@ -456,9 +438,7 @@ class Partition:
             or self._log_manager.log_dirs.directory_path(directory_id) is not None
             or not self._log_manager.log_dirs.offline_log_dirs
         ):
-            self.create_log_if_not_exists(
-                high_watermark_checkpoints, topic_id, directory_id, is_new=is_new, is_future_replica=False
-            )
+            self.create_log_if_not_exists(high_watermark_checkpoints, topic_id, directory_id, is_new=is_new)
         else:
             logger.warning("%sNo log is made: there may be one in a log directory that is offline", self._log_ident)
 
@@ -469,27 +449,15 @@ class Partition:
         target_log_directory_id: str | None = None,
         *,
         is_new: bool,
-        is_future_replica: bool,
     ) -> None:
-        """Open the current (or future) log if it is not open yet. Raises what opening raises.
+        """Open the log if it is not open yet. Raises what opening raises.
 
         Kafka: `Partition.createLogIfNotExists`.
         """
-        log = self.future_log if is_future_replica else self.log
-        if log is None:
-            log = self._create_log(
-                offset_checkpoints,
-                topic_id,
-                target_log_directory_id,
-                is_new=is_new,
-                is_future_replica=is_future_replica,
-            )
-        elif topic_id is not None and log.topic_id is None:
-            log.assign_topic_id(topic_id)
-        if is_future_replica:
-            self.future_log = log
-        else:
-            self.log = log
+        if self.log is None:
+            self.log = self._create_log(offset_checkpoints, topic_id, target_log_directory_id, is_new=is_new)
+        elif topic_id is not None and self.log.topic_id is None:
+            self.log.assign_topic_id(topic_id)
 
     def _create_log(
         self,
@@ -498,7 +466,6 @@ class Partition:
         target_log_directory_id: str | None,
         *,
         is_new: bool,
-        is_future_replica: bool,
     ) -> Log:
         """The log from the log manager, with the high watermark of the checkpoint. Kafka: `Partition.createLog`."""
         self._log_manager.configs.initializing_log(self.topic_partition)
@@ -507,12 +474,10 @@ class Partition:
             log = self._log_manager.get_or_create_log(
                 self.topic_partition,
                 is_new=is_new,
-                is_future=is_future_replica,
                 topic_id=topic_id,
                 target_log_directory_id=target_log_directory_id,
             )
-            if not is_future_replica:
-                log.log_offsets_listener = self._log_offsets_listener
+            log.log_offsets_listener = self._log_offsets_listener
             log.update_high_watermark(offset_checkpoints.fetch(log.parent_dir, self.topic_partition) or 0)
             return log
         finally:
@@ -538,7 +503,6 @@ class Partition:
         self._remote_replicas = {}
         self.assignment_state = SimpleAssignmentState()
         self.log = None
-        self.future_log = None
         self.partition_state = _NO_ISR
         self.leader_replica_id = None
         self.leader_epoch_start_offset = None
@@ -613,18 +577,16 @@ class Partition:
         info.leader_hw_change = LeaderHwChange.INCREASED if leader_hw_incremented else LeaderHwChange.SAME
         return info
 
-    def append_records_to_follower_or_future_replica(
-        self, records: MemoryRecords, is_future: bool, partition_leader_epoch: int
-    ) -> LogAppendInfo | None:
-        """Append what was fetched from the leader, as it is; None when the future log is gone.
+    def append_records_to_follower(self, records: MemoryRecords, partition_leader_epoch: int) -> LogAppendInfo:
+        """Append what was fetched from the leader, as it is.
 
         `partition_leader_epoch`: the epoch in which it was fetched. Raises NotLeaderOrFollowerException without a log,
         and what `Log.append_as_follower` raises. Kafka: `Partition.appendRecordsToFollowerOrFutureReplica`.
         """
         try:
-            return self._do_append_records(records, is_future=is_future, partition_leader_epoch=partition_leader_epoch)
+            return self.local_log_or_exception.append_as_follower(records, partition_leader_epoch)
         except UnexpectedAppendOffsetException as error:
-            log = self.future_local_log_or_exception if is_future else self.local_log_or_exception
+            log = self.local_log_or_exception
             log_end_offset = log.log_end_offset
             # The leader's log may begin inside a batch, after records were deleted. A follower that begins there gets
             # the whole batch, and so offsets below its own log start: an empty log may as well begin with the batch.
@@ -632,18 +594,7 @@ class Partition:
                 log_end_offset == log.log_start_offset and error.first_offset < log_end_offset <= error.last_offset
             ):
                 raise
-            self.truncate_fully_and_start_at(error.first_offset, is_future=is_future)
-            return self._do_append_records(records, is_future=is_future, partition_leader_epoch=partition_leader_epoch)
-
-    def _do_append_records(
-        self, records: MemoryRecords, *, is_future: bool, partition_leader_epoch: int
-    ) -> LogAppendInfo | None:
-        """Kafka: `Partition.doAppendRecordsToFollowerOrFutureReplica`."""
-        if is_future:
-            with self._lock:
-                log = self.future_log
-                return None if log is None else log.append_as_follower(records, partition_leader_epoch)
-        with self._future_log_lock:
+            self.truncate_fully_and_start_at(error.first_offset)
             return self.local_log_or_exception.append_as_follower(records, partition_leader_epoch)
 
     def check_enough_replicas_reach_offset(self, required_offset: int) -> EnoughReplicas:
@@ -916,8 +867,7 @@ class Partition:
         for replica in self.remote_replicas:
             if self._metadata_cache.has_alive_broker(replica.broker_id):
                 low_watermark = min(low_watermark, replica.state_snapshot.log_start_offset)
-        future_log = self.future_log
-        return low_watermark if future_log is None else min(low_watermark, future_log.log_start_offset)
+        return low_watermark
 
     def try_complete_delayed_requests(self) -> None:
         """Answer the requests that have waited for this. The lock must not be held.
@@ -1235,77 +1185,22 @@ class Partition:
             )
             return LogDeleteRecordsResult(requested_offset, self.low_watermark_if_leader)
 
-    def truncate_to(self, offset: int, is_future: bool) -> None:
-        """Cut the current (or future) log off at `offset` (exclusive), and write down the recovery point.
+    def truncate_to(self, offset: int) -> None:
+        """Cut the log off at `offset` (exclusive), and write down the recovery point.
 
         Raises what `LogManager.truncate_to` raises. Kafka: `Partition.truncateTo`.
         """
         with self._lock:
-            self._log_manager.truncate_to({self.topic_partition: offset}, is_future=is_future)
+            self._log_manager.truncate_to({self.topic_partition: offset})
 
-    def truncate_fully_and_start_at(
-        self, new_offset: int, is_future: bool, log_start_offset: int | None = None
-    ) -> None:
-        """Empty the current (or future) log and let it begin at `new_offset`.
+    def truncate_fully_and_start_at(self, new_offset: int, log_start_offset: int | None = None) -> None:
+        """Empty the log and let it begin at `new_offset`.
 
         Its log start is `log_start_offset`, or `new_offset` without one. Raises KafkaStorageException.
         Kafka: `Partition.truncateFullyAndStartAt`.
         """
         with self._lock:
-            self._log_manager.truncate_fully_and_start_at(
-                self.topic_partition, new_offset, log_start_offset, is_future=is_future
-            )
-
-    # Moving to another log directory
-
-    def maybe_create_future_replica(
-        self, log_dir: str, high_watermark_checkpoints: OffsetCheckpoints, topic_id: str | None = None
-    ) -> bool:
-        """Begin a future log in `log_dir`, which the log manager prefers already; False if a log is there.
-
-        Raises IllegalStateException when a future log grows elsewhere, NotLeaderOrFollowerException without a log, and
-        what opening raises. Kafka: `Partition.maybeCreateFutureReplica`.
-        """
-        with self._lock:
-            if self.local_log_or_exception.parent_dir == log_dir:
-                return False
-            if self.future_log is not None:
-                if self.future_log.parent_dir != log_dir:
-                    raise IllegalStateException(
-                        f"The future log of {self.topic_partition} is in {self.future_log.parent_dir}, not in {log_dir}"
-                    )
-                return False
-            self.create_log_if_not_exists(
-                high_watermark_checkpoints, topic_id or self.topic_id, is_new=False, is_future_replica=True
-            )
-            return True
-
-    def future_replica_dir_changed(self, new_destination_dir: str) -> bool:
-        """True when a future log grows in another log directory. Kafka: `Partition.futureReplicaDirChanged`."""
-        with self._lock:
-            return self.future_log is not None and self.future_log.parent_dir != new_destination_dir
-
-    def remove_future_local_replica(self, *, delete_from_log_dir: bool = True) -> None:
-        """Give up the future log. Kafka: `Partition.removeFutureLocalReplica`."""
-        with self._lock:
-            self.future_log = None
-            if delete_from_log_dir:
-                self._log_manager.async_delete(self.topic_partition, is_future=True)
-
-    def maybe_replace_current_with_future_replica(self) -> bool:
-        """Put the future log in the place of the current one if it has caught up; True if so.
-
-        Kafka: `Partition.maybeReplaceCurrentWithFutureReplica`.
-        """
-        with self._future_log_lock, self._lock:
-            future_log = self.future_log
-            if future_log is None or future_log.log_end_offset != self.local_log_or_exception.log_end_offset:
-                return False
-            self._log_manager.replace_current_with_future_log(self.topic_partition)
-            future_log.log_offsets_listener = self._log_offsets_listener
-            self.log = future_log
-            self.remove_future_local_replica(delete_from_log_dir=False)
-            return True
+            self._log_manager.truncate_fully_and_start_at(self.topic_partition, new_offset, log_start_offset)
 
     # Texts
 

@@ -47,6 +47,21 @@ else:
 preadv = getattr(os, "preadv", plain_ways.preadv)
 
 
+def zeros(size: int) -> memoryview:
+    """Memory of `size` bytes, all zero, which the system provides as it is written to, where it can.
+
+    Raises MemoryError.
+    """
+    if not HAS_MAPPINGS or not size:
+        return memoryview(bytearray(size))
+    import mmap
+
+    try:
+        return memoryview(mmap.mmap(-1, size))
+    except OSError as error:
+        raise MemoryError(f"no memory for {size} bytes") from error
+
+
 def flock(file: Any, operation: int) -> None:
     """Lock an open file. Raises BlockingIOError when another holds the lock, OSError where there are no locks."""
     if not HAS_LOCKS:

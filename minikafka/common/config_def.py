@@ -58,6 +58,7 @@ class ConfigDef:
 
     def __init__(self, keys: Iterable[ConfigKey]):
         self.config_keys = {key.name: key for key in keys}
+        self._defaults: dict[str, object] = {}
 
     @property
     def names(self) -> list[str]:
@@ -70,13 +71,21 @@ class ConfigDef:
         Names that are not defined are ignored. Raises ConfigException for the first value that cannot be parsed or is
         not valid. Kafka: `ConfigDef.parse`.
         """
-        return {key.name: self._parse_value(key, props) for key in self.config_keys.values()}
+        return {
+            name: self._checked(key, parse_type(name, props[name], key.type)) if name in props else self._default(key)
+            for name, key in self.config_keys.items()
+        }
+
+    def _default(self, key: ConfigKey) -> object:
+        if key.name not in self._defaults:
+            if key.default is NO_DEFAULT_VALUE:
+                raise ConfigException(f'Missing required configuration "{key.name}" which has no default value.')
+            self._defaults[key.name] = self._checked(key, key.default)
+        value = self._defaults[key.name]
+        return list(value) if isinstance(value, list) else value
 
     @staticmethod
-    def _parse_value(key: ConfigKey, props: Mapping[str, object]) -> object:
-        if key.name not in props and key.default is NO_DEFAULT_VALUE:
-            raise ConfigException(f'Missing required configuration "{key.name}" which has no default value.')
-        value = parse_type(key.name, props[key.name], key.type) if key.name in props else key.default
+    def _checked(key: ConfigKey, value: object) -> object:
         if isinstance(key.validator, ValidList) and isinstance(value, list):
             value = list(dict.fromkeys(value))
         if key.validator is not None:

@@ -91,6 +91,10 @@ class ClosedChannelException(IOException):
 # org.apache.kafka.common
 
 
+class FatalExitError(RuntimeError):
+    """The process cannot go on, and is to end at once. Kafka: `FatalExitError`, an Error in Java, and `Exit.halt`."""
+
+
 class KafkaException(RuntimeError):
     """The root of Kafka's own exceptions. Kafka: `org.apache.kafka.common.KafkaException`."""
 

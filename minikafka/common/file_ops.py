@@ -186,6 +186,13 @@ def size(fd: int) -> int:
     return os.fstat(fd).st_size if overlay is None else overlay.size(fd)
 
 
+def first_hole(fd: int, length: int) -> int:
+    """The byte from which on the file has no blocks of the disk; `length`, which is its size, if it has them all."""
+    if os.fstat(fd).st_blocks * 512 >= length or not hasattr(os, "SEEK_HOLE"):
+        return length
+    return os.lseek(fd, 0, os.SEEK_HOLE)
+
+
 def preallocate(fd: int, size: int) -> None:
     """Give a new file its full length in advance, all zeros. Kafka: `RandomAccessFile.setLength`."""
     _set_length(fd, size)

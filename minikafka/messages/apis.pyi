@@ -222,6 +222,18 @@ class MetadataResponse(Message):
     error_code: int = ...
 
 @dataclass(kw_only=True)
+class LeaderAndIsrRequest(Message): ...
+
+@dataclass(kw_only=True)
+class StopReplicaRequest(Message): ...
+
+@dataclass(kw_only=True)
+class UpdateMetadataRequest(Message): ...
+
+@dataclass(kw_only=True)
+class ControlledShutdownRequest(Message): ...
+
+@dataclass(kw_only=True)
 class OffsetCommitRequest(Message):
     @dataclass(kw_only=True)
     class OffsetCommitRequestTopic(Message):

@@ -11,7 +11,7 @@ from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException, InvalidUpdateVersionException
-from minikafka.common.java_random import JavaRandom
+from minikafka.common.java.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages.apis import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.messages.cluster_metadata import (

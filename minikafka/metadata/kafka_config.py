@@ -1,5 +1,6 @@
 """Which settings of a broker Kafka refuses: each by itself, and those that contradict each other."""
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -51,9 +52,13 @@ def _with_both_ids(settings: Mapping[str, object]) -> dict[str, object]:
 def _parsed(given: Mapping[str, object]) -> dict[str, Any]:
     """All settings; a missing one without a default is None."""
     keys = kafka_config_def().config_keys.values()
-    missing = [key.name for key in keys if key.default is NO_DEFAULT_VALUE and key.name not in given]
-    some = ConfigDef(key for key in keys if key.name not in missing)
-    return {**some.parse(given), **dict.fromkeys(missing)}
+    missing = tuple(key.name for key in keys if key.default is NO_DEFAULT_VALUE and key.name not in given)
+    return {**_without(missing).parse(given), **dict.fromkeys(missing)}
+
+
+@functools.cache
+def _without(missing: tuple[str, ...]) -> ConfigDef:
+    return ConfigDef(key for key in kafka_config_def().config_keys.values() if key.name not in missing)
 
 
 def _require(holds: bool, why: str) -> None:

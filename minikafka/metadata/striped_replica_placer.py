@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minikafka.common.errors import InvalidReplicationFactorException
-from minikafka.common.java_hash_map import JavaHashMap
-from minikafka.common.java_random import JavaRandom
+from minikafka.common.java.java_hash_map import JavaHashMap
+from minikafka.common.java.java_random import JavaRandom
 
 NO_RACK = ""  # sorts before every rack, and hashes as Java's empty Optional does
 

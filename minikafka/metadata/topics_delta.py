@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from minikafka.common.errors import IllegalStateException, RuntimeException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_to_bytes
 from minikafka.messages.cluster_metadata import (

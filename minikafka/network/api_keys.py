@@ -1,25 +1,13 @@
-"""The APIs of Kafka's protocol by name and number, with the versions that Kafka 4.3.0 has of them."""
+"""The APIs of Kafka's protocol by name and number, made from the table of their messages.
 
-from enum import IntEnum
-from functools import cache
-from typing import Literal, TypeAlias
+Made by tests/tools/make_message_types.py. Kafka: `org.apache.kafka.common.protocol.ApiKeys`.
+"""
 
-from minikafka.common.errors import IllegalArgumentException
-from minikafka.messages.message_schema import MessageSchema
-from minikafka.messages.message_tables import message_schema
-from minikafka.messages.versions import Versions
-
-ListenerType: TypeAlias = Literal["broker", "controller"]
-
-PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION = 0
-"""Told to clients, though the versions below 3 are gone: a client library does not compress if it sees a higher one."""
+from minikafka.network.api_key import ApiKey
 
 
-class ApiKeys(IntEnum):
-    """What a request asks for; the value is what stands in its header.
-
-    Kafka: `org.apache.kafka.common.protocol.ApiKeys`.
-    """
+class ApiKeys(ApiKey):
+    """Kafka's APIs, also those that are gone and whose number stays reserved. Kafka: `ApiKeys`."""
 
     PRODUCE = 0
     FETCH = 1
@@ -114,88 +102,3 @@ class ApiKeys(IntEnum):
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
-
-    @classmethod
-    def for_id(cls, number: int) -> "ApiKeys":
-        """The API of this number. Raises IllegalArgumentException. Kafka: `ApiKeys.forId`."""
-        try:
-            return cls(number)
-        except ValueError:
-            raise IllegalArgumentException(f"Unexpected api key: {number}") from None
-
-    @property
-    def message_name(self) -> str:
-        """The name of its messages ("Produce"), before "Request" and "Response". Kafka: `ApiKeys.name`."""
-        return self.name.title().replace("_", "")
-
-    @property
-    def has_valid_version(self) -> bool:
-        """False for an API that is gone and whose number stays reserved. Kafka: `ApiKeys.hasValidVersion`."""
-        return self not in _GONE
-
-    @property
-    def request_schema(self) -> MessageSchema:
-        """The schema of its requests, of an API that is not gone."""
-        return _schema(self, "Request")
-
-    @property
-    def response_schema(self) -> MessageSchema:
-        """The schema of its responses, of an API that is not gone."""
-        return _schema(self, "Response")
-
-    @property
-    def versions(self) -> Versions:
-        """All versions, also one that is not released; without an end before the first if the API is gone.
-
-        Kafka: `ApiKeys.oldestVersion`, `latestVersion`.
-        """
-        return self.request_schema.versions if self.has_valid_version else Versions(0, -1)
-
-    @property
-    def stable_versions(self) -> Versions:
-        """The released versions. Kafka: `ApiKeys.latestVersion(false)`."""
-        lowest, highest = self.versions
-        return Versions(lowest, highest - (self.has_valid_version and self.request_schema.latest_unstable))
-
-    def is_version_enabled(self, version: int) -> bool:
-        """Whether a request of this version is taken: of ApiVersions any is, and answered with an error.
-
-        Simpler than Kafka: versions that are not released are never enabled (`unstable.api.versions.enable`).
-        Kafka: `ApiKeys.isVersionEnabled`.
-        """
-        lowest, highest = self.stable_versions
-        return self is ApiKeys.API_VERSIONS or lowest <= version <= highest
-
-    def in_scope(self, listener: ListenerType) -> bool:
-        """Whether such requests are heard at that kind of listener. Kafka: `ApiKeys.inScope`."""
-        return self.has_valid_version and listener in self.request_schema.listeners
-
-    def request_header_version(self, version: int) -> int:
-        """2 with tagged fields, 1 without. Kafka: `ApiKeys.requestHeaderVersion`."""
-        return 2 if self._is_flexible(version) else 1
-
-    def response_header_version(self, version: int) -> int:
-        """1 with tagged fields, 0 without; ApiVersions' is 0, for it comes before anything is agreed upon.
-
-        Kafka: `ApiKeys.responseHeaderVersion`.
-        """
-        return 1 if self._is_flexible(version) and self is not ApiKeys.API_VERSIONS else 0
-
-    def _is_flexible(self, version: int) -> bool:
-        struct = self.request_schema.struct
-        return struct.flexible.has(version, struct.possible)
-
-
-@cache
-def _schema(api_key: ApiKeys, kind: str) -> MessageSchema:
-    return message_schema("apis", api_key.message_name + kind)
-
-
-_GONE = frozenset(
-    {
-        ApiKeys.LEADER_AND_ISR,
-        ApiKeys.STOP_REPLICA,
-        ApiKeys.UPDATE_METADATA,
-        ApiKeys.CONTROLLED_SHUTDOWN,
-    }
-)

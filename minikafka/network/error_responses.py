@@ -11,9 +11,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from minikafka.common.api_error import ApiError
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import NullPointerException
-from minikafka.common.java_hash_map import JavaHashMap
-from minikafka.common.topic_id_partition import TopicIdPartition
-from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages import apis
 from minikafka.messages.message_codec import Message, message_class, snake_case
 from minikafka.messages.message_schema import StructSchema
@@ -195,28 +192,28 @@ def _message(api_key: ApiKeys, thrown: BaseException) -> str | None:
 
 
 def _produce(version: int, body: "apis.ProduceRequest", thrown: BaseException) -> "apis.ProduceResponse | None":
-    """Without acks nobody waits for an answer. The partitions come in the order of a HashMap.
+    """Without acks nobody waits for an answer. A partition that is asked about twice is answered once.
 
     Raises NullPointerException for one without records: such a request is not answered at all.
     """
     if body.acks == 0:
         return None
-    sizes: JavaHashMap[TopicIdPartition, None] = JavaHashMap()
+    asked: dict[tuple[str, str], dict[int, None]] = {}
     for topic in body.topic_data:
         for partition in topic.partition_data:
             if partition.records is None:
                 raise NullPointerException(f"{topic.name}-{partition.index} without records")
-            sizes[TopicIdPartition(topic.topic_id, TopicPartition(topic.name, partition.index))] = None
+            asked.setdefault((topic.name, topic.topic_id), {})[partition.index] = None
     response = apis.ProduceResponse()
-    topics: dict[tuple[str, str], apis.ProduceResponse.TopicProduceResponse] = {}
-    for asked in sizes:
-        key = (asked.topic, asked.topic_id)
-        if key not in topics:
-            topics[key] = response.TopicProduceResponse(name=asked.topic, topic_id=asked.topic_id)
-            response.responses.append(topics[key])
-        part = _with_error(response.TopicProduceResponse.PartitionProduceResponse, ApiKeys.PRODUCE, thrown)
-        part.index, part.base_offset = asked.partition, UNSPECIFIED
-        topics[key].partition_responses.append(part)
+    for (name, topic_id), indexes in asked.items():
+        parts = []
+        for index in indexes:
+            part = _with_error(response.TopicProduceResponse.PartitionProduceResponse, ApiKeys.PRODUCE, thrown)
+            part.index, part.base_offset = index, UNSPECIFIED
+            parts.append(part)
+        response.responses.append(
+            response.TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=parts)
+        )
     return response
 
 
@@ -343,29 +340,23 @@ def _add_partitions_to_txn(
 def _write_txn_markers(
     version: int, body: "apis.WriteTxnMarkersRequest", thrown: BaseException
 ) -> "apis.WriteTxnMarkersResponse":
-    """The markers come in the order of a HashMap, and so do topics and partitions in each."""
-    markers: JavaHashMap[int, JavaHashMap[TopicPartition, None]] = JavaHashMap(len(body.markers))
-    for marker in body.markers:
-        partitions: JavaHashMap[TopicPartition, None] = JavaHashMap()
-        for topic in marker.topics:
-            for index in topic.partition_indexes:
-                partitions[TopicPartition(topic.name, index)] = None
-        markers[marker.producer_id] = partitions
+    """Of a producer's markers the last one counts; a partition that is asked about twice is answered once."""
     response = apis.WriteTxnMarkersResponse()
     make_result = apis.WriteTxnMarkersResponse.WritableTxnMarkerResult
     make_topic = make_result.WritableTxnMarkerTopicResult
-    for producer_id, of_marker in markers.items():
-        results: JavaHashMap[str, apis.WriteTxnMarkersResponse.WritableTxnMarkerResult.WritableTxnMarkerTopicResult]
-        results = JavaHashMap()
-        for topic_partition in of_marker:
-            result = results.get(topic_partition.topic)
-            if result is None:
-                result = results[topic_partition.topic] = make_topic(name=topic_partition.topic)
-            part = _with_error(make_topic.WritableTxnMarkerPartitionResult, ApiKeys.WRITE_TXN_MARKERS, thrown)
-            part.partition_index = topic_partition.partition
-            result.partitions.append(part)
-        of_topics = [result for _, result in results.items()]
-        response.markers.append(make_result(producer_id=producer_id, topics=of_topics))
+    for producer_id, marker in {marker.producer_id: marker for marker in body.markers}.items():
+        indexes: dict[str, dict[int, None]] = {}
+        for topic in marker.topics:
+            indexes.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+        result = make_result(producer_id=producer_id)
+        for name, of_topic in indexes.items():
+            parts = []
+            for index in of_topic:
+                part = _with_error(make_topic.WritableTxnMarkerPartitionResult, ApiKeys.WRITE_TXN_MARKERS, thrown)
+                part.partition_index = index
+                parts.append(part)
+            result.topics.append(make_topic(name=name, partitions=parts))
+        response.markers.append(result)
     return response
 
 

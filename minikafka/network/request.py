@@ -34,7 +34,7 @@ class Request:
     """A request, and the place where its answer goes.
 
     - `size_in_bytes`: of header and body. `arrived_ms`: when it came.
-    - `principal`: who asks, as `User:name`; `listener_name`: through which of the broker's doors;
+    - `principal`: who asks, as `User:name`; `listener_name`: through which of the broker's listeners;
       `client_address`: from where, as an IP address.
     - `answer_to(answer)` is called once, now or later.
     - `waits_for`: what the answer has to wait for if it cannot be given at once, for whoever reads the log.

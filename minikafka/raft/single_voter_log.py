@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from minikafka.common import file_ops
+from minikafka.common.errors import FatalExitError, KafkaStorageException
+from minikafka.common.exit import Halt, raise_fatal
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.uuid import ONE_UUID
@@ -33,18 +35,22 @@ class SingleVoterLog:
       and a control batch (LeaderChange) begins the epoch in the log.
     - What `append` has returned from is there after a kill. A batch that was torn by a kill goes when the log is opened
       again, whole: the values of one `append` are there all, or none.
+    - When its disk has failed, nobody can know what is in it, and a controller must not go on: that is fatal.
 
     On disk: the directory `__cluster_metadata-0`, a log as any other, with `quorum-state` beside the segments.
     Simpler than Kafka: no snapshots, so the log is read from its start. Kafka: `KafkaRaftClient`, `KafkaRaftLog`.
     """
 
-    def __init__(self, directory: Path, node_id: int, *, scheduler: Scheduler, time: Time):
+    def __init__(self, directory: Path, node_id: int, *, scheduler: Scheduler, time: Time, halt: Halt = raise_fatal):
         """Open the log, make it if it is missing, and be elected.
+
+        `halt(fatal)`: what happens where Kafka halts the process, because what was appended cannot be written.
 
         Raises KafkaStorageException when another process has it open, what a damaged log raises,
         IllegalStateException where others vote, and OSError.
         """
         self._time = time
+        self._halt = halt
         self._log = Log.create(
             directory,
             LogConfig(_SETTINGS),
@@ -85,16 +91,19 @@ class SingleVoterLog:
     def append(self, values: Sequence[bytes]) -> None:
         """Write the values as one batch, and wait until they are on the device.
 
-        Raises RecordTooLargeException for more than 8 MiB, KafkaStorageException.
-        Kafka: `KafkaRaftClient.prepareAppend`.
+        Raises RecordTooLargeException for more than 8 MiB; KafkaStorageException after `halt` when the disk has failed.
+        Kafka: `KafkaRaftClient.prepareAppend`, `KafkaRaftClientDriver.doWork`.
         """
         now_ms = self._time.milliseconds()
         records = [SimpleRecord(now_ms, None, value) for value in values]
-        self._append(
-            MemoryRecords.with_records(
-                CompressionType.NONE, *records, initial_offset=self.end_offset, partition_leader_epoch=self.epoch
-            )
+        batch = MemoryRecords.with_records(
+            CompressionType.NONE, *records, initial_offset=self.end_offset, partition_leader_epoch=self.epoch
         )
+        try:
+            self._append(batch)
+        except KafkaStorageException as error:
+            self._halt(FatalExitError(f"Shutdown broker because the metadata log {self._log.dir} has failed: {error}"))
+            raise
 
     def close(self) -> None:
         """Close the log. Raises KafkaStorageException. Kafka: `KafkaRaftLog.close`."""

@@ -1,4 +1,4 @@
-"""All partitions of a broker behind one door, requests that must wait, and followers that copy from their leaders.
+"""All partitions of a broker, requests that must wait, and followers that copy from their leaders.
 
 Read `replica_manager` first: the way of a produce request, then that of a fetch. It stands on `all_partitions`
 (which partitions there are), and asks `transaction_verification` before a transactional append. What it says and is

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, KafkaStorageException, UnknownTopicIdException
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID

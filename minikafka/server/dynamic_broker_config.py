@@ -8,7 +8,7 @@ from typing import cast
 
 from minikafka.common.config_def import ConfigDef, convert_to_string
 from minikafka.common.errors import ConfigException, IllegalArgumentException
-from minikafka.common.java_hash_map import in_javas_order
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.kafka_settings import KafkaSetting, config_key, kafka_definition, kafka_settings
 from minikafka.server.broker_config import BrokerConfig
 

@@ -16,14 +16,17 @@ _PREFIX = "listener.name."
 
 
 def settings_without_effect(names: Iterable[str]) -> list[str]:
-    """Those of `names` that Kafka knows and that are not served here, sorted.
+    """Those of `names` that are not served here, sorted."""
+    return [
+        name
+        for name in sorted(names)
+        if name not in SERVED and not (name.startswith(_PREFIX) and name.endswith(".max.connections"))
+    ]
 
-    Raises ConfigException for one that Kafka does not know: Kafka ignores it, with a warning in its log.
-    """
-    found, known = [], kafka_config_def().config_keys
+
+def require_known(names: Iterable[str]) -> None:
+    """Raises ConfigException for a setting that Kafka does not know: Kafka ignores it, with a warning in its log."""
+    known = kafka_config_def().config_keys
     for name in sorted(names):
         if name not in known and not name.startswith(_PREFIX):
             raise ConfigException(f"Unknown configuration {name}: Kafka 4.3.0 has no setting of that name")
-        if name not in SERVED and not (name.startswith(_PREFIX) and name.endswith(".max.connections")):
-            found.append(name)
-    return found

@@ -7,7 +7,7 @@ from typing import Protocol
 from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.cluster.partition import Partition
 from minikafka.common.errors import IllegalStateException, KafkaStorageException
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log

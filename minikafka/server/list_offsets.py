@@ -8,7 +8,6 @@ from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import OffsetNotAvailableException
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_groups
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import (
     EARLIEST_LOCAL_TIMESTAMP,
@@ -86,13 +85,8 @@ def list_offsets_error(failure: Exception, version: int) -> Errors:
 def responses_by_topic(
     responses: Mapping[TopicPartition, ListOffsetsPartitionResponse],
 ) -> list[ListOffsetsTopicResponse]:
-    """The answers as they stand in the response, in the order of Kafka's maps."""
-    partitions: dict[str, list[TopicPartition]] = {}
-    for topic_partition in in_order_of_a_map_grown(list(responses)):
-        partitions.setdefault(topic_partition.topic, []).append(topic_partition)
-    return [
-        ListOffsetsTopicResponse(
-            name=topic, partitions=[responses[key] for key in in_order_of_a_map_grown(partitions[topic])]
-        )
-        for topic in in_order_of_groups(list(partitions))
-    ]
+    """The answers as they stand in the response: each topic once."""
+    by_topic: dict[str, list[ListOffsetsPartitionResponse]] = {}
+    for topic_partition, response in responses.items():
+        by_topic.setdefault(topic_partition.topic, []).append(response)
+    return [ListOffsetsTopicResponse(name=topic, partitions=partitions) for topic, partitions in by_topic.items()]

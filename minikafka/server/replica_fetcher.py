@@ -17,7 +17,7 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
     UnknownTopicOrPartitionException,
 )
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
@@ -42,13 +42,11 @@ class FollowedPartition(Protocol):
     @property
     def local_log_or_exception(self) -> Log: ...
 
-    def append_records_to_follower_or_future_replica(
-        self, records: MemoryRecords, *, is_future: bool, partition_leader_epoch: int
-    ) -> LogAppendInfo | None: ...
+    def append_records_to_follower(self, records: MemoryRecords, partition_leader_epoch: int) -> LogAppendInfo: ...
 
-    def truncate_to(self, offset: int, *, is_future: bool) -> None: ...
+    def truncate_to(self, offset: int) -> None: ...
 
-    def truncate_fully_and_start_at(self, new_offset: int, *, is_future: bool) -> None: ...
+    def truncate_fully_and_start_at(self, new_offset: int) -> None: ...
 
 
 class FollowedReplicas(Protocol):
@@ -212,9 +210,7 @@ class ReplicaFetcher:
                 f"log end offset = {log.log_end_offset}."
             )
         # 3. Append it, with the offsets and epochs that the leader gave.
-        info = partition.append_records_to_follower_or_future_replica(
-            records, is_future=False, partition_leader_epoch=partition_leader_epoch
-        )
+        info = partition.append_records_to_follower(records, partition_leader_epoch)
         # 4. The leader's high watermark, as far as this log reaches.
         if log.maybe_update_high_watermark(partition_data.high_watermark) is not None:
             self._partitions_with_new_high_watermark.append(topic_partition)
@@ -550,7 +546,7 @@ class ReplicaFetcher:
                     leader_start_offset,
                 )
                 partition = self._replica_manager.get_partition_or_exception(topic_partition)
-                partition.truncate_fully_and_start_at(leader_start_offset, is_future=False)
+                partition.truncate_fully_and_start_at(leader_start_offset)
         return PartitionFetchState(
             topic_id,
             offset_to_fetch,
@@ -562,7 +558,7 @@ class ReplicaFetcher:
 
     def _truncate(self, topic_partition: TopicPartition, offset: int) -> None:
         """Kafka: `ReplicaFetcherThread.truncate`."""
-        self._replica_manager.get_partition_or_exception(topic_partition).truncate_to(offset, is_future=False)
+        self._replica_manager.get_partition_or_exception(topic_partition).truncate_to(offset)
 
     # The partitions of this fetcher
 

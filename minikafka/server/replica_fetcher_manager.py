@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from minikafka.common.java_hash import string_hash_code
+from minikafka.common.java.java_hash import string_hash_code
 from minikafka.common.java_numbers import INT_MIN, to_int
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition

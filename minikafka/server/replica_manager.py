@@ -14,6 +14,7 @@ from minikafka.cluster.partition import ACKS_ALL, ActiveProducers, Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     CorruptRecordException,
+    FatalExitError,
     FencedLeaderEpochException,
     InconsistentTopicIdException,
     InvalidPidMappingException,
@@ -30,6 +31,7 @@ from minikafka.common.errors import (
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.common.exit import Halt, raise_fatal
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -123,7 +125,7 @@ ListOffsetsCallback: TypeAlias = Callable[[list[ListOffsetsTopicResponse]], obje
 
 
 class ReplicaManager(AllPartitions):
-    """All replicas of a broker, behind one door.
+    """All replicas of a broker.
 
     A request names partitions; each of them is served or refused on its own, and one answer holds all results. Where
     the answer depends on others, the request waits: a produce request for the replicas, a fetch for enough records, a
@@ -162,6 +164,8 @@ class ReplicaManager(AllPartitions):
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
         alter_partition_listener: AlterPartitionListener | None = None,
         on_log_dir_failure: Callable[[str], object] = lambda directory_id: None,
+        metadata_log_dir: str | None = None,
+        halt: Halt = raise_fatal,
     ):
         """A manager without partitions.
 
@@ -169,6 +173,8 @@ class ReplicaManager(AllPartitions):
         - `broker_epoch_supplier()`: the epoch with which this broker is registered now.
         - `add_partitions_to_txn_manager`: the way to the transaction coordinators, None if there are none.
         - `on_log_dir_failure(directory_id)`: the controller is to learn that a log directory has failed.
+        - `metadata_log_dir`: the log directory (absolute path) that has the metadata log in it, too; None if none has.
+        - `halt(fatal)`: ends the process, since the broker cannot go on without a log directory that has failed.
 
         Raises OSError when the high watermarks' files cannot be made, ConfigException for an unknown
         `replica.selector.class`.
@@ -184,6 +190,8 @@ class ReplicaManager(AllPartitions):
         self._log_dir_failure_channel = log_dir_failure_channel
         self._alter_partition_listener = alter_partition_listener or AlterPartitionListener()
         self._on_log_dir_failure = on_log_dir_failure
+        self._metadata_log_dir = metadata_log_dir
+        self._halt = halt
         self._high_watermark_checkpoint_started = False
         self.delayed_produce_purgatory: DelayedOperationPurgatory[DelayedProduce] = DelayedOperationPurgatory(
             "Produce",
@@ -877,13 +885,14 @@ class ReplicaManager(AllPartitions):
         Kafka: `ReplicaManager.checkpointHighWatermarks`.
         """
         self.log_manager.log_dirs.require_own_process()
-        logs = [log for each in self.online_partitions() for log in (each.log, each.future_log) if log is not None]
+        logs = [each.log for each in self.online_partitions() if each.log is not None]
         self.high_watermark_checkpoints.checkpoint_high_watermarks(logs)
 
     def handle_log_dir_failure(self, log_dir: str) -> None:
         """Serve nothing any more from a log directory (absolute path) whose disk has failed, and tell the controller.
 
-        Raises KafkaException when it was the last one. Kafka: `ReplicaManager.handleLogDirFailure`.
+        Raises FatalExitError when the broker cannot go on without it: it was the last one, has the metadata log in it,
+        or has no id by which the controller knows it. Kafka: `ReplicaManager.handleLogDirFailure`.
         """
         log_dirs = self.log_manager.log_dirs
         if not log_dirs.is_log_dir_online(log_dir):
@@ -892,13 +901,11 @@ class ReplicaManager(AllPartitions):
         logger.warning("Stopping serving replicas in dir %s because the log directory has failed.", log_dir)
         with self.replica_state_change_lock:
             # 1. Which partitions does it concern?
-            online = list(self.online_partitions())
-            failed = [each for each in online if each.log is not None and each.log.parent_dir == log_dir]
-            moving = [each for each in online if each.future_log is not None and each.future_log.parent_dir == log_dir]
+            failed = [
+                each for each in self.online_partitions() if each.log is not None and each.log.parent_dir == log_dir
+            ]
             # 2. Nobody copies into them any more.
             self.replica_fetcher_manager.remove_fetcher_for_partitions({each.topic_partition for each in failed})
-            for partition in moving:
-                partition.remove_future_local_replica(delete_from_log_dir=False)
             # 3. They are offline.
             for partition in failed:
                 self.mark_partition_offline(partition.topic_partition)
@@ -906,12 +913,18 @@ class ReplicaManager(AllPartitions):
             self.high_watermark_checkpoints.handle_failure(log_dir)
         # 5. Nor is anything else.
         self.log_manager.handle_log_dir_failure(log_dir)
+        if log_dir == self._metadata_log_dir:
+            raise FatalExitError(f"Shutdown broker because the metadata log dir {log_dir} has failed")
         # 6. The controller gives the partitions other leaders.
-        if directory_id is not None:
-            self._on_log_dir_failure(directory_id)
+        if directory_id is None:
+            raise FatalExitError(f"Shutdown broker because the log dir {log_dir} has failed, and has no directory.id")
+        self._on_log_dir_failure(directory_id)
 
     def _handle_next_log_dir_failure(self) -> None:
-        self.handle_log_dir_failure(self._log_dir_failure_channel.take_next_offline_log_dir())
+        try:
+            self.handle_log_dir_failure(self._log_dir_failure_channel.take_next_offline_log_dir())
+        except FatalExitError as fatal:
+            self._halt(fatal)
 
     def begin_controlled_shutdown(self) -> None:
         """From now on, a replica without a leader, or outside its ISR, is stopped, not followed.

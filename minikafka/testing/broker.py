@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
-from minikafka.common.errors import IllegalStateException
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
+from minikafka.network.request import NoBytes
 from minikafka.testing.injected_answers import Injected
 from minikafka.testing.node import Kept, KeyAndValue, LocalNode, Node
 from minikafka.testing.node_process import NodeProcess
 
 _HOST = "127.0.0.1"
+_LARGEST_PORT = 65535
+_LONGEST_DELAY_MS = 7 * 24 * 3600 * 1000
+_LATEST_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 class Broker:
@@ -20,6 +27,8 @@ class Broker:
 
     - `stop` and `start` it, or `kill` it, as often as you like: topics and records are there again, at the same port.
     - `directory` holds the files that Kafka would have written. One of its own is deleted at the end of the block.
+    - When the disk of its directory has failed it ends by itself, as Kafka does. Then IllegalStateException says why,
+      until it is stopped and started anew.
     - Topics that a client names are made, as by Kafka's default; `{"auto.create.topics.enable": "false"}` forbids it.
     - `answer` and `delay` make it fail; `advance` moves its clock. What they have done is over when it stops, but for
       the clock, which stays where it is.
@@ -45,7 +54,13 @@ class Broker:
         - `clock_ms`: when the broker's clock stands, in ms since 1970, until `advance` moves it; None: it is the
           machine's.
         - `process`: whether it runs in a process of its own; then `kill` is a real kill -9.
+
+        Raises IllegalArgumentException for a port or a time that is no such number. `start` raises ConfigException for
+        settings that Kafka does not know or refuses.
         """
+        _require_number("port", port, 0, _LARGEST_PORT)
+        if clock_ms is not None:
+            _require_number("clock_ms", clock_ms, 0, _LATEST_MS)
         self._temporary = directory is None
         self.directory = Path(tempfile.mkdtemp(prefix="minikafka-")) if directory is None else Path(directory)
         self._seeds = {
@@ -64,7 +79,11 @@ class Broker:
         self._node: Node | None = None
 
     def __enter__(self) -> "Broker":
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._tidy_up()
+            raise
         return self
 
     def __exit__(
@@ -74,8 +93,7 @@ class Broker:
             if self._node is not None:
                 self.stop()
         finally:
-            if self._temporary:
-                shutil.rmtree(self.directory, ignore_errors=True)
+            self._tidy_up()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -148,12 +166,25 @@ class Broker:
         `minikafka.messages.apis`; NoBytes.NO_RESPONSE, which leaves the client waiting, or NoBytes.CLOSE, which ends
         its connection. Several of one API are used one behind the other.
 
-        Raises IllegalArgumentException for the response of another API, and for a response with `process=True`.
+        Raises IllegalArgumentException for what is none of these, the response of another API, a number of times below
+        1, and a response with `process=True`.
         """
+        _require_api(api)
+        if what is Errors.NONE or not isinstance(what, Errors | Message | NoBytes):
+            raise IllegalArgumentException(
+                f"{what!r} is no error, no response of minikafka.messages.apis and no NoBytes"
+            )
+        _require_times(times)
         self._running().answer(api, what, times)
 
     def delay(self, api: ApiKeys, ms: int, times: int | None = None) -> None:
-        """Hold back the answers to the next `times` requests for `api` by `ms` of the machine's time; None: to all."""
+        """Hold back the answers to the next `times` requests for `api` by `ms` of the machine's time; None: to all.
+
+        Raises IllegalArgumentException for what is no API, no time and no number of times.
+        """
+        _require_api(api)
+        _require_number("ms", ms, 0, _LONGEST_DELAY_MS)
+        _require_times(times)
         self._running().delay(api, ms, times)
 
     def clear_injected(self) -> None:
@@ -163,9 +194,10 @@ class Broker:
     def advance(self, ms: int) -> None:
         """Move the broker's clock, and let it do what has become due: retention, flushes, what waits for its time.
 
-        A task that comes again and again is done once, however far the clock has moved. Raises ValueError for a
-        negative number.
+        A task that comes again and again is done once, however far the clock has moved. Raises
+        IllegalArgumentException for what is no whole number from 0 on.
         """
+        _require_number("ms", ms, 0, _LATEST_MS)
         self._running().advance(ms)
         self._moved_ms += ms
 
@@ -173,6 +205,10 @@ class Broker:
     def now_ms(self) -> int:
         """What the broker's clock shows, in ms since 1970."""
         return self._running().now_ms()
+
+    def _tidy_up(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def _seed(self, node: Node) -> None:
         for name, partitions in self._topics.items():
@@ -187,6 +223,21 @@ class Broker:
         if self._node is None:
             raise IllegalStateException("The broker is down: start it, or use it inside the `with` block")
         return self._node
+
+
+def _require_number(what: str, number: object, least: int, most: int) -> None:
+    if type(number) is not int or not least <= number <= most:
+        raise IllegalArgumentException(f"{what} is {number!r}, and no number from {least} to {most}")
+
+
+def _require_api(api: object) -> None:
+    if not isinstance(api, ApiKeys):
+        raise IllegalArgumentException(f"{api!r} is no ApiKeys: ApiKeys.PRODUCE, for instance, is one")
+
+
+def _require_times(times: object) -> None:
+    if times is not None:
+        _require_number("times", times, 1, INT_MAX)
 
 
 def _key_and_value(record: bytes | KeyAndValue) -> KeyAndValue:

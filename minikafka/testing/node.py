@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import UnknownTopicOrPartitionException
+from minikafka.common.errors import IllegalStateException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages.apis import ProduceRequest, ProduceResponse
 from minikafka.metadata.creatable_topic import creatable_topic
@@ -95,15 +95,17 @@ class LocalNode:
         self._server.kill()
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-        assert self._server.controller is not None
+        server = self._up
+        assert server.controller is not None
         topic = creatable_topic(name, partitions, 1, configs=dict(settings))
-        [result] = self._server.controller.create_topics([topic])
+        [result] = server.controller.create_topics([topic])
         _raise_if_failed(Errors(result.error_code), result.error_message)
-        self._server.publish()
+        server.publish()
 
     def has_topic(self, name: str) -> bool:
-        assert self._server.controller is not None
-        return self._server.controller.image.topics.get_topic(name) is not None
+        controller = self._up.controller
+        assert controller is not None
+        return controller.image.topics.get_topic(name) is not None
 
     def append(self, topic: str, partition: int, records: Sequence[KeyAndValue], timestamp_ms: int | None) -> int:
         written_ms = self.now_ms() if timestamp_ms is None else timestamp_ms
@@ -116,8 +118,9 @@ class LocalNode:
         request = request_bytes(
             ApiKeys.PRODUCE, _PRODUCE_VERSION, body, correlation_id=0, client_id="minikafka.testing"
         )
-        assert self._server.broker is not None
-        answer = self._server.broker.handle(bytearray(request)).result
+        broker = self._up.broker
+        assert broker is not None
+        answer = broker.handle(bytearray(request)).result
         assert not isinstance(answer, NoBytes)
         response = parse_response(ApiKeys.PRODUCE, _PRODUCE_VERSION, answer)[1]
         assert isinstance(response, ProduceResponse)
@@ -126,8 +129,9 @@ class LocalNode:
         return told.base_offset
 
     def records(self, topic: str, partition: int) -> list[Kept]:
-        assert self._server.broker is not None
-        log = self._server.broker.log_manager.get_log(TopicPartition(topic, partition))
+        broker = self._up.broker
+        assert broker is not None
+        log = broker.log_manager.get_log(TopicPartition(topic, partition))
         if log is None:
             raise UnknownTopicOrPartitionException(f"{topic}-{partition}")
         found: list[Kept] = []
@@ -149,11 +153,19 @@ class LocalNode:
         self._injected.clear()
 
     def advance(self, ms: int) -> None:
+        server = self._up
         self._clock.move(ms)
-        self._server.run_due_tasks()
+        server.run_due_tasks()
 
     def now_ms(self) -> int:
         return self._clock.milliseconds()
+
+    @property
+    def _up(self) -> BrokerServer:
+        """The server, which has not ended by itself. Raises IllegalStateException."""
+        if self._server.fatal is not None:
+            raise IllegalStateException(f"The broker has ended by itself: {self._server.fatal}")
+        return self._server
 
 
 def _raise_if_failed(error: Errors, message: str | None) -> None:

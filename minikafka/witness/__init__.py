@@ -12,8 +12,9 @@ A workload is about one log (`log`), about all logs of a broker (`log_dir`), or 
 - `differ` draws workloads until two of the witnesses differ.
 
 `kafka` has Apache Kafka itself, with minikafka's names: a log, a log manager, brokers, its tools. `agreement` compares
-observations, `directory_diff` the bytes of two directories; `drawn_comparisons` are the command lines of both
-`differ`. `spoken` is the language in which all of them speak to a reader.
+observations, `directory_diff` the bytes of two directories; `unordered_lists` names the lists of Kafka's answers whose
+order says nothing; `drawn_comparisons` are the command lines of both `differ`. `spoken` is the language in which all of
+them speak to a reader.
 
 Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """

@@ -11,7 +11,9 @@ from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response
 from minikafka.network.request import NoBytes
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+from minikafka.witness.replicas.differ import plain
 from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id, fixed_id
+from minikafka.witness.unordered_lists import UNORDERED, sort_unordered
 from tests.broker.drawn_admin_requests import MASKED
 
 START_MS = 1_000_000
@@ -113,7 +115,7 @@ class BothSides:
         self._waiting[self.kafkas.handle(broker_id, request)] = (self.ours[broker_id].handle(request), request)
 
     def compare(self):
-        """Both sides have answered the same requests with the same bytes; returns these."""
+        """Both sides have answered the same requests, and with the same; returns Kafka's answers."""
         answers = self.kafkas.take_answers()
         for number, (ticket, request) in list(self._waiting.items()):
             assert ticket.done == (number in answers), (request.hex(), answers.get(number))
@@ -135,7 +137,10 @@ def first_difference(ours, theirs):
 
 
 def as_text(answer, request):
-    """An answer as what it says, which is easier to compare by eye, and its bytes unless something in it is masked."""
+    """An answer as what it says, which is easier to compare by eye, and its bytes unless something in it is masked.
+
+    Lists in the order of Kafka's hash maps are sorted.
+    """
     if isinstance(answer, NoBytes):
         return {NoBytes.NO_RESPONSE: "none", NoBytes.CLOSE: "close"}[answer]
     if isinstance(answer, str):
@@ -144,5 +149,8 @@ def as_text(answer, request):
     correlation_id, body = parse_response(api, version, answer)
     if api in MASKED:
         MASKED[api](body)
-        return correlation_id, str(body)
-    return correlation_id, re.sub("<memory at 0x[0-9a-f]+>", "records", str(body)), bytes(answer).hex()
+    sort_unordered(api, body)
+    text = re.sub("<memory at 0x[0-9a-f]+>", "records", str(body))
+    if api in MASKED:
+        return correlation_id, text
+    return correlation_id, text, (len(answer), plain(body)) if api in UNORDERED else bytes(answer).hex()

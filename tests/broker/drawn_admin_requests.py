@@ -89,20 +89,12 @@ def mask_configs(body):
 
 
 def mask_log_dirs(body):
-    """Directories and free space are of the machine; topics and partitions come in the order of hash tables."""
+    """Directories and free space are of the machine."""
     for result in body.results:
         result.log_dir = result.log_dir.replace("/kafka/", "/ours/")
         if result.total_bytes != -1:  # which older versions do not have
             assert 0 < result.usable_bytes < result.total_bytes
             result.usable_bytes, result.total_bytes = 1, 2
-        result.topics.sort(key=lambda topic: topic.name)
-        for topic in result.topics:
-            topic.partitions.sort(key=lambda partition: partition.partition_index)
-
-
-def mask_resources(body):
-    """Names come in the order of hash tables."""
-    body.config_resources.sort(key=lambda resource: (resource.resource_type, resource.resource_name))
 
 
 MAKERS = {
@@ -119,5 +111,4 @@ MASKED = {
     ApiKeys.DESCRIBE_CLUSTER: mask_metadata,
     ApiKeys.DESCRIBE_CONFIGS: mask_configs,
     ApiKeys.DESCRIBE_LOG_DIRS: mask_log_dirs,
-    ApiKeys.LIST_CONFIG_RESOURCES: mask_resources,
 }

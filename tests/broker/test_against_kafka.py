@@ -1,4 +1,7 @@
-"""The answers of KafkaApis are Kafka's own, byte by byte: drawn requests of all kinds and versions to both."""
+"""The answers of KafkaApis are Kafka's own, byte by byte: drawn requests of all kinds and versions to both.
+
+Lists whose order is that of Kafka's hash maps (`minikafka.witness.unordered_lists`) are compared in any order.
+"""
 
 import pytest
 
@@ -16,7 +19,7 @@ def both(kafka, tmp_path):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_drawn_requests_get_the_same_bytes(both, seed):
+def test_drawn_requests_get_the_same_answers(both, seed):
     compare_drawn_requests(both, seed, 2200)
 
 

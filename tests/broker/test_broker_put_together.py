@@ -33,7 +33,7 @@ class Witness:
         return True
 
 
-class House:
+class HandStartedCluster:
     """A controller and its brokers, which are started by hand."""
 
     def __init__(self, directory):
@@ -56,10 +56,10 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    for broker in house.brokers.values():
+def cluster(tmp_path):
+    cluster = HandStartedCluster(tmp_path)
+    yield cluster
+    for broker in cluster.brokers.values():
         broker.crash()
 
 
@@ -67,14 +67,14 @@ def asked_for_metadata():
     return request_bytes(ApiKeys.METADATA, 9, Metadata(topics=None), correlation_id=1, client_id="c")
 
 
-def test_clients_are_told_of_the_listener_that_they_come_through(house):
+def test_clients_are_told_of_the_listener_that_they_come_through(cluster):
     with pytest.raises(IllegalArgumentException, match="The valid options .* are INSIDE,OUTSIDE"):
-        house.make(listeners=LISTENERS)
+        cluster.make(listeners=LISTENERS)
     names = {
         "inter.broker.listener.name": "INSIDE",
         "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     }
-    broker = house.make(listeners=LISTENERS, settings=names)
+    broker = cluster.make(listeners=LISTENERS, settings=names)
     broker.startup()
     for name, host, port in [(None, "10.0.0.1", 19092), ("OUTSIDE", "kafka.example", 9093)]:
         ticket = broker.handle(asked_for_metadata(), listener_name=name)
@@ -82,35 +82,35 @@ def test_clients_are_told_of_the_listener_that_they_come_through(house):
         assert (node.host, node.port) == (host, port)
 
 
-def test_without_listeners_it_is_on_localhost(house):
-    broker = house.make(3)
+def test_without_listeners_it_is_on_localhost(cluster):
+    broker = cluster.make(3)
     broker.startup()
     (node,) = parse_response(ApiKeys.METADATA, 9, broker.handle(asked_for_metadata()).result)[1].brokers
     assert (node.node_id, node.host, node.port) == (3, "localhost", 9095)
 
 
-def test_the_authorizer_sees_from_where_a_request_comes(house):
+def test_the_authorizer_sees_from_where_a_request_comes(cluster):
     witness = Witness()
-    broker = house.make(authorizer=witness)
+    broker = cluster.make(authorizer=witness)
     broker.startup()
     broker.handle(asked_for_metadata())
     broker.handle(asked_for_metadata(), client_address="192.0.2.7")
     assert witness.seen == {("127.0.0.1", "PLAINTEXT"), ("192.0.2.7", "PLAINTEXT")}
 
 
-def test_whoever_waits_for_an_answer_is_told_of_it(house):
-    broker, told = house.make(), []
+def test_whoever_waits_for_an_answer_is_told_of_it(cluster):
+    broker, told = cluster.make(), []
     broker.startup()
     ticket = broker.handle(asked_for_metadata(), on_answer=told.append)
     assert [bytes(answer) for answer in told] == [ticket.result]
     assert broker.handle(b"no request", on_answer=told.append).done and told[1:] == [NoBytes.CLOSE]
 
 
-def test_an_answer_that_comes_later_is_told_later(house):
-    brokers = [house.make(broker_id, find_peer=house.brokers.get) for broker_id in range(2)]
+def test_an_answer_that_comes_later_is_told_later(cluster):
+    brokers = [cluster.make(broker_id, find_peer=cluster.brokers.get) for broker_id in range(2)]
     for broker in brokers:
         broker.startup()
-    house.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
+    cluster.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
     for broker in brokers:
         broker.publish()
     told = []
@@ -123,24 +123,24 @@ def test_an_answer_that_comes_later_is_told_later(house):
     assert len(told) == 1
 
 
-def test_followers_use_the_connections_that_they_are_given(house):
+def test_followers_use_the_connections_that_they_are_given(cluster):
     connected = []
 
     def connect(leader, fetcher_id):
         connected.append((leader.id, leader.host, leader.port, fetcher_id))
-        return InProcessSend(leader, "mine", house.brokers.get)
+        return InProcessSend(leader, "mine", cluster.brokers.get)
 
-    brokers = [house.make(0), house.make(1, connect=connect)]
+    brokers = [cluster.make(0), cluster.make(1, connect=connect)]
     for broker in brokers:
         broker.startup()
-    house.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
+    cluster.controller.create_topics([creatable_topic("t", assignments=[(0, [0, 1])])])
     for broker in brokers:
         broker.publish()
     assert connected == [(0, "localhost", 9092, 0)]
 
 
-def test_a_broker_takes_part_only_once_it_is_unfenced(house):
-    broker = house.make()
+def test_a_broker_takes_part_only_once_it_is_unfenced(cluster):
+    broker = cluster.make()
     broker.register()
     broker.publish()
     assert not broker.is_running and not broker.metadata_cache.has_alive_broker(0)

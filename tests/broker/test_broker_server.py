@@ -17,9 +17,12 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.errors import KafkaException
 from minikafka.common.kafka_settings import FILE, kafka_settings
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.log.log_config import LogConfig
+from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.kafka_config_def import kafka_config_def
-from minikafka.raft.single_voter_log import METADATA_DIRECTORY
+from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
 from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.tools.make_kafka_settings import as_text, settings
@@ -175,6 +178,65 @@ def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
         assert consumed(address, 2) == [b"a", b"b"]
 
 
+def test_a_first_start_that_was_killed_early_goes_on(tmp_path):
+    scheduler = ManualScheduler(ManualTime(0))
+    SingleVoterLog(tmp_path / "a" / METADATA_DIRECTORY, 1, scheduler=scheduler, time=ManualTime(0)).let_go()
+    (tmp_path / "a" / "meta.properties.tmp").write_text("version")
+    server = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.kill()
+    (tmp_path / "a" / "meta.properties").unlink()
+    (tmp_path / "a" / ".lock").unlink()
+    for file in (tmp_path / "a").glob("*checkpoint"):
+        file.unlink()
+    with pytest.raises(KafkaException, match="1 of the log directories .* not among"):
+        BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+
+
+KILLED_AT = """
+import os, sys
+from pathlib import Path
+from minikafka.broker.broker_server import BrokerServer
+from minikafka.metadata.creatable_topic import creatable_topic
+
+CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.truncate")
+log_dirs, number, done = [Path(each) for each in sys.argv[2:]], int(sys.argv[1]), 0
+
+def kill_at(event, arguments):
+    global done
+    changes = event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+    if changes and str(arguments[0]).startswith(str(log_dirs[0].parent)):
+        done += 1
+        if done == number:
+            os.kill(os.getpid(), 9)
+
+server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
+sys.addaudithook(kill_at)
+server.start()
+server.controller.create_topics([creatable_topic("shop", 2, 1)])
+server.publish()
+server.stop()
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_first_start_that_was_killed_at_any_change_of_its_files_is_made_up_for(tmp_path):
+    number, code = 0, -9
+    while code:
+        number += 1
+        log_dirs = [tmp_path / f"{number}" / name for name in "ab"]
+        command = [sys.executable, "-c", KILLED_AT, str(number), *map(str, log_dirs)]
+        code = subprocess.run(command, stderr=subprocess.DEVNULL).returncode
+        assert code in (0, -9)
+        server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
+        server.start()
+        assert server.controller.create_topics([creatable_topic("another", 2, 1)])[0].error_code == 0
+        server.stop()
+        shutil.rmtree(tmp_path / f"{number}")
+    assert number > 30
+
+
 def test_requests_are_told(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--data", str(tmp_path / "data"), "--log-requests", "--config", "num.io.threads=3"],
@@ -230,6 +292,9 @@ def test_directories_that_are_not_served(tmp_path):
     [
         (["--config", "log.retention.hour=1"], "ConfigException: Unknown configuration log.retention.hour"),
         (["--config", "log.retention.hours"], "--config log.retention.hours: K=V is expected"),
+        (["--config", "node.id=4"], "--config node.id=4: --node-id says that"),
+        (["--config", "log.dirs=/elsewhere"], "--config log.dirs=/elsewhere: --data says that"),
+        (["--config", "listeners=PLAINTEXT://:70000"], "IllegalArgumentException: port out of range:70000"),
         (
             ["--config", "log.retention.hours=0"],
             "IllegalArgumentException: requirement failed: log.retention.ms must be",

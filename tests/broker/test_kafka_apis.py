@@ -96,6 +96,32 @@ def test_a_client_learns_who_leads_instead(three):
     assert answer_of(three.produce(2, {("t", 0): batch()}, version=9), ApiKeys.PRODUCE, 9).node_endpoints == []
 
 
+def test_answers_follow_the_order_of_the_request(make):
+    many = make()
+    names = ["f", "b", "d", "a", "e", "c"]
+    for name in names:
+        many.create(name, [0, 1, 2], [0, 1, 2])
+
+    def told(topics, parts):
+        return [(topic.name, [part.partition_index for part in getattr(topic, parts)]) for topic in topics]
+
+    produced = answer_of(many.produce(0, {(name, 1): batch() for name in names}), ApiKeys.PRODUCE, 9)
+    assert [topic.name for topic in produced.responses] == names
+    topic = ListOffsets.ListOffsetsTopic
+    asked = [
+        topic(name=name, partitions=[topic.ListOffsetsPartition(partition_index=each, timestamp=-1) for each in (1, 0)])
+        for name in names
+    ]
+    offsets = many.ask(0, ApiKeys.LIST_OFFSETS, 7, ListOffsets(topics=asked))
+    assert told(offsets.topics, "partitions") == [(name, [1, 0]) for name in names]
+    described = many.ask(
+        0, ApiKeys.METADATA, 9, Metadata(topics=[Metadata.MetadataRequestTopic(name=n) for n in names])
+    )
+    assert told(described.topics, "partitions") == [(name, [0, 1]) for name in names]
+    every = many.ask(0, ApiKeys.METADATA, 9, Metadata(topics=None))
+    assert [each.name for each in every.topics] == sorted(names)
+
+
 def test_topics_are_found_by_their_ids(three):
     topic_id = three.controller.image.topics.topic_name_to_id_view()["t"]
     known = answer_of(three.produce(0, {(topic_id, 0): batch()}, version=13), ApiKeys.PRODUCE, 13)

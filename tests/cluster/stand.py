@@ -187,11 +187,11 @@ class Stand:
         memory_records = MemoryRecords.readable_records(bytearray(batch))
         return self.partition.append_records_to_leader(memory_records, AppendOrigin.CLIENT, acks)
 
-    def append_fetched(self, text="[1x10]", offset=0, is_future=False) -> LogAppendInfo | None:
+    def append_fetched(self, text="[1x10]", offset=0) -> LogAppendInfo:
         """What a follower has fetched in epoch 1: a batch that begins at `offset`."""
         batch = Batch.parse(text).encode(NOW, offset, leader_epoch=1)
         memory_records = MemoryRecords.readable_records(bytearray(batch))
-        return self.partition.append_records_to_follower_or_future_replica(memory_records, is_future, 1)
+        return self.partition.append_records_to_follower(memory_records, 1)
 
     def follow(
         self, broker, offset, *, log_start=0, epoch="now", last_fetched_epoch=None, broker_epoch="now", **update

@@ -83,17 +83,16 @@ def test_a_follower_appends_what_it_fetched(stand):
     one.follower()
     info = one.append_fetched("[3x10]", 4)
     assert (info.first_offset, info.last_offset, info.leader_hw_change) == (4, 6, LeaderHwChange.NONE)
-    assert one.append_fetched("[1x10]", 7, is_future=True) is None
 
 
 def test_an_empty_follower_begins_with_the_batch_that_the_leaders_log_start_lies_in(stand):
     one = stand()
     one.follower()
-    one.partition.truncate_fully_and_start_at(3, False)
+    one.partition.truncate_fully_and_start_at(3)
     one.append_fetched("[5x10]", 0)
     one.append_fetched("[5x10]", 5)
     assert (one.log.log_start_offset, one.log.log_end_offset) == (0, 10)
-    one.partition.truncate_to(5, False)
+    one.partition.truncate_to(5)
     assert one.log.log_end_offset == 5
 
 
@@ -101,7 +100,7 @@ def test_an_empty_follower_begins_with_the_batch_that_the_leaders_log_start_lies
 def test_any_other_offset_below_the_log_end_is_refused(stand, before, text, offset):
     one = stand()
     one.follower()
-    one.partition.truncate_fully_and_start_at(3, False)
+    one.partition.truncate_fully_and_start_at(3)
     if before:
         one.append_fetched(before, 3)
     with pytest.raises(UnexpectedAppendOffsetException):
@@ -112,7 +111,7 @@ def test_any_other_offset_below_the_log_end_is_refused(stand, before, text, offs
 def test_a_log_may_be_emptied_below_its_new_log_start(stand):
     one = stand()
     one.follower()
-    one.partition.truncate_fully_and_start_at(3, False, 5)
+    one.partition.truncate_fully_and_start_at(3, 5)
     assert (one.log.log_start_offset, one.log.log_end_offset) == (5, 3)
 
 

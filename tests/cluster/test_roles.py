@@ -39,7 +39,7 @@ def test_replicas_come_and_go_and_what_is_known_of_the_others_stays(stand):
     known = one.partition.get_replica(2)
     one.partition_epoch += 1
     one.leader(replicas=(0, 2, 1), isr=(0, 2), bump=False, adding_replicas=(1,))
-    assert [replica.broker_id for replica in one.partition.remote_replicas] == [1, 2]
+    assert [replica.broker_id for replica in one.partition.remote_replicas] == [2, 1]
     assert one.partition.get_replica(2) is known and one.state(2).log_end_offset == 1
     assert one.state(1) == (-1, (-1, -1, -1), 0, 0, 0, None)
     assert one.partition.is_adding_replica(1)
@@ -225,36 +225,6 @@ def test_listeners_are_told_until_the_partition_ends(stand, end, word):
     log.update_high_watermark(0)
     assert note.story == [(TP, 1), (TP, 2), "follower", word] and other.story == [(TP, 1)]
     assert (one.log, one.partition.leader_replica_id, len(one.partition.remote_replicas)) == (None, None, 0)
-
-
-def test_a_future_log_grows_and_takes_the_place_of_the_current_one(stand):
-    one = stand("a", "b")
-    one.leader(isr=(0,))
-    one.produce("[3x10]")
-    here = one.log.parent_dir
-    there = next(str(one.directory / name) for name in "ab" if str(one.directory / name) != here)
-    assert not one.partition.maybe_create_future_replica(here, one)
-    one.log_manager.maybe_update_preferred_log_dir(TP, there)
-    assert one.partition.maybe_create_future_replica(there, one)
-    assert not one.partition.maybe_create_future_replica(there, one)
-    assert one.partition.future_replica_dir_changed(here) and not one.partition.future_replica_dir_changed(there)
-    assert not one.partition.maybe_replace_current_with_future_replica()
-    info = one.append_fetched("[3x10]", is_future=True)
-    assert info.last_offset == 2
-    assert one.partition.low_watermark_if_leader == -1  # the followers have not fetched
-    assert one.partition.maybe_replace_current_with_future_replica()
-    assert (one.log.parent_dir, one.log.log_end_offset, one.partition.future_log) == (there, 3, None)
-    assert one.append_fetched("[1x10]", is_future=True) is None
-
-
-def test_a_future_log_can_be_given_up(stand):
-    one = stand("a", "b")
-    one.leader()
-    there = next(path for path in map(str, one.log_manager.live_log_dirs) if path != one.log.parent_dir)
-    one.log_manager.maybe_update_preferred_log_dir(TP, there)
-    one.partition.maybe_create_future_replica(there, one)
-    one.partition.remove_future_local_replica()
-    assert one.partition.future_log is None and one.log_manager.get_log(TP, is_future=True) is None
 
 
 def test_the_settings_of_a_topic_count(stand):

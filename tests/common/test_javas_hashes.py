@@ -3,12 +3,11 @@
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.java_hash import java_hash_code, string_hash_code
+from minikafka.common.java.java_hash import java_hash_code, string_hash_code
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.murmur2 import murmur2
-from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.uuid import uuid_from_bytes, uuid_from_string
+from minikafka.common.uuid import uuid_from_string
 
 
 def test_the_partition_of_a_key_is_that_of_kafka():
@@ -18,14 +17,8 @@ def test_the_partition_of_a_key_is_that_of_kafka():
     assert murmur2(b"--foobar--", 2, 8) == -790332482 & 0x7FFFFFFF
 
 
-def test_the_hash_of_a_topic_id_is_made_of_its_four_words():
-    words = (0x01020304, 0x00F00000, 0x80000001, 0x00000700)
-    topic_id = uuid_from_bytes(b"".join(word.to_bytes(4, "big") for word in words))
-    of_id = words[0] ^ words[1] ^ words[2] ^ words[3]
-    of_partition = 31 * (31 + 2) + string_hash_code("t")
-    assert java_hash_code(TopicPartition("t", 2)) == of_partition
-    key = TopicIdPartition(topic_id, TopicPartition("t", 2))
-    assert java_hash_code(key) == (31 * (31 + of_id) + of_partition) & 0xFFFF_FFFF
+def test_the_hash_of_a_partition_is_made_of_topic_and_number():
+    assert java_hash_code(TopicPartition("t", 2)) == 31 * (31 + 2) + string_hash_code("t")
 
 
 @pytest.mark.parametrize(

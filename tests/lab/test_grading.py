@@ -23,7 +23,7 @@ from minikafka.lab.grading import grade as grading
 from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair, without_judges
-from minikafka.lab.grading.grade import Grade, Mark, explained
+from minikafka.lab.grading.grade import Grade, Mark, explained, table
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Assignment, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, verdict_on
 from minikafka.lab.grading.submission import read, value_of
@@ -156,7 +156,7 @@ def test_an_explanation_can_quote_a_line():
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_functions_that_never_end_or_take_all_memory_are_stopped(school):
+def test_functions_that_never_end_or_take_all_memory_are_stopped(school, spark):
     endless = """def updated(*arguments):
         while True:
             try:
@@ -165,10 +165,9 @@ def test_functions_that_never_end_or_take_all_memory_are_stopped(school):
                 pass"""
     greedy = "def incremented(*arguments):\n    return [0] * 10**10"
     notebook(school / "class" / "mad", *lesson_with(("___", "___"), (endless, greedy, STUBS[2])))
-    ended = graded(school, str(school / "class" / "mad"), "--seconds", "2")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    lines = ended.stdout.splitlines()
-    assert lines[-1] == "mad  0 of 5 points, 0 of 2 predictions, 0 of 2 exercises, 0 of 1 rungs"
+    mad = grading.grade(school / "class" / "mad", lessons(school / "course"), Terms(7, seconds=2))
+    assert [*table([mad])] == ["mad  0 of 5 points, 0 of 2 predictions, 0 of 2 exercises, 0 of 1 rungs"]
+    lines = explained(mad)
     # An alarm comes again and again, until one falls between the function's handlers; else the process is ended.
     assert any("exercise updated: " in line and ("not ended" in line or "did not end" in line) for line in lines)
     assert any("exercise incremented: not yet: " in line and "MemoryError" in line for line in lines)
@@ -394,7 +393,7 @@ def side_without_java():
         yield side
 
 
-@pytest.mark.in_parts
+@pytest.mark.in_parts(10)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
@@ -415,7 +414,7 @@ def rungs_to_try() -> list[Assignment]:
     return list(tried.values())
 
 
-@pytest.mark.in_parts
+@pytest.mark.in_parts(10)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)

@@ -12,7 +12,6 @@ import pytest
 import minikafka
 from minikafka.lab.course.build_lessons import fault_of, notebook_of, read_text
 from minikafka.lab.course.diagrams import diagram
-from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.predict_call import predict_calls_in
@@ -31,7 +30,6 @@ from minikafka.lessons.high_watermark import rungs as ladder
 from minikafka.lessons.high_watermark.exercises import acks_all_answers, least_end_offset
 from minikafka.log.log import Log
 from minikafka.witness.spoken import language, say
-from tests.notebooks.outputs import code_cells, shown
 
 ENGLISH = lesson_named("03-high-watermark").text
 CHINESE = ENGLISH.with_suffix(".zh.py")
@@ -179,16 +177,6 @@ def test_no_english_is_shown_by_accident(english, translated):
             told = re.sub(r"\d\. (with|if|return) .*", "", STAYS.sub("", shown_words))
             found += re.findall(r"(?<![\w.`])[A-Za-z][a-z]+ [a-z]+(?![\w.(])", told)
     assert found == []
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_the_lesson_shows_what_is_stored():
-    path = notebook_of(CHINESE)
-    notebook = nbformat.read(path, as_version=4)
-    run_in_a_kernel(notebook, path.parent, store_widget_state=False, coalesce_streams=True)
-    ran = [shown(cell.outputs) for cell in notebook.cells if cell.cell_type == "code"]
-    assert ran == [stored for _, stored in code_cells(path)]
 
 
 def test_a_language_is_chosen_in_one_place_and_left_again():

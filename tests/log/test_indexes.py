@@ -5,6 +5,8 @@ import mmap
 import os
 import random
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -505,6 +507,50 @@ def test_a_full_disk_is_an_exception_and_no_signal_and_later_entries_are_refused
         for entries, position in enumerate(positions, 1):
             with pytest.raises(IllegalStateException, match=f"^{entries} entries but file position .* {position}$"):
                 add[index](entries)
+
+
+FULL_FILE_SYSTEM_IN_MEMORY = """
+from contextlib import suppress
+
+from minikafka import Compression, Log, MemoryRecords, SimpleRecord
+from minikafka.common.errors import InternalError, KafkaStorageException
+from minikafka.log.index.offset_index import OffsetIndex
+from minikafka.log.index.time_index import TimeIndex
+
+record = SimpleRecord(timestamp=1_000, key=b"k", value=bytes(10_000))
+try:
+    with Log.open("t-0") as log:
+        while True:
+            log.append_as_leader(MemoryRecords.with_records(Compression.NONE, record), leader_epoch=0)
+except KafkaStorageException as error:
+    print(type(error).__name__)
+with suppress(OSError), open("rest", "wb", buffering=0) as rest:
+    while rest.write(bytes(4096)):
+        pass
+try:
+    Log.open("t-0")
+except (InternalError, KafkaStorageException, OSError) as error:
+    print("refused")
+for kind, suffix in ((OffsetIndex, "index"), (TimeIndex, "timeindex")):
+    index = kind("t-0/{:020}.{}".format(0, suffix), 0, 10_485_760)
+    index.lookup(5)
+    index.truncate_to(5)
+print("looked up")
+"""
+
+
+def test_an_index_is_read_where_a_full_file_system_in_memory_has_no_block_for_its_hole(tmp_path):
+    """A read through the mapping would end the process there (SIGBUS)."""
+    mounted = f'mount -t tmpfs -o size=3m tmpfs {tmp_path} 2>/dev/null || exit 77; cd {tmp_path}; exec "$@"'
+    own = ["unshare", "--user", "--map-root-user", "--mount"]
+    command = ["bash", "-c", mounted, "", sys.executable, "-c", FULL_FILE_SYSTEM_IN_MEMORY]
+    ended = subprocess.run([*own, *command], capture_output=True, text=True)
+    if ended.returncode == 77 or ended.stderr.startswith("unshare:"):
+        pytest.skip("this machine lets nobody mount a file system of his own")
+    assert (ended.returncode, ended.stdout.split()) == (
+        0,
+        ["KafkaStorageException", "refused", "looked", "up"],
+    ), ended.stderr
 
 
 def test_each_page_has_its_blocks_before_its_first_entry(tmp_path, monkeypatch):

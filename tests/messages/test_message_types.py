@@ -33,6 +33,12 @@ def test_the_stubs_are_those_of_the_tables(table):
     assert make_message_types.stub_of(table).read_text() == made_anew, "python -m tests.tools.make_message_types"
 
 
+def test_the_apis_are_those_of_the_table():
+    assert make_message_types.API_KEYS.read_text() == make_message_types.apis(), (
+        "python -m tests.tools.make_message_types"
+    )
+
+
 def test_a_module_has_the_messages_of_its_table():
     assert apis.FetchRequest is request_class(ApiKeys.FETCH)
     assert {getattr(cluster_metadata, name).schema.name for name in message_schemas("cluster-metadata")} == {

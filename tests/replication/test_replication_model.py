@@ -1,6 +1,7 @@
 """What replication promises, tried on drawn examples; and how it is lost where its conditions are not met."""
 
 import pytest
+from hypothesis import seed
 from hypothesis.stateful import run_state_machine_as_test
 
 from minikafka.lab.stage.planted_bugs import planted
@@ -24,7 +25,8 @@ def test_replication_keeps_its_promises():
 def test_truncation_to_the_high_watermark_is_found_out(machine, found):
     """The rule before KIP-101: a follower that knows no epochs cuts its log to its own high watermark."""
     with planted("a follower knows no leader epochs"), pytest.raises(AssertionError, match=found):
-        run_state_machine_as_test(machine, settings=examples(2000))
+        # With this seed a few examples are enough; with others it takes hundreds.
+        run_state_machine_as_test(seed(5)(machine), settings=examples(2000))
 
 
 def the_last_in_sync_loses_power(replicas):

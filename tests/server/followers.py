@@ -33,21 +33,18 @@ class Followed:
         self.cuts = []  # offsets, negative and one less for a full truncation
         self.append_fails = self.cut_fails = None  # exceptions that are raised
 
-    def append_records_to_follower_or_future_replica(self, records, *, is_future, partition_leader_epoch):
-        assert not is_future
+    def append_records_to_follower(self, records, partition_leader_epoch):
         if self.append_fails is not None:
             raise self.append_fails
         return self.local_log_or_exception.append_as_follower(records, partition_leader_epoch)
 
-    def truncate_to(self, offset, *, is_future):
-        assert not is_future
+    def truncate_to(self, offset):
         if self.cut_fails is not None:
             raise self.cut_fails
         self.cuts.append(offset)
         self.local_log_or_exception.truncate_to(offset)
 
-    def truncate_fully_and_start_at(self, new_offset, *, is_future):
-        assert not is_future
+    def truncate_fully_and_start_at(self, new_offset):
         if self.cut_fails is not None:
             raise self.cut_fails
         self.cuts.append(("fully", new_offset))

@@ -4,6 +4,7 @@ from concurrent.futures import Future
 
 from minikafka.cluster.fetch_params import ClientMetadata, FetchParams, FetchRequestPartitionData
 from minikafka.common.config_resource import ConfigResourceType
+from minikafka.common.exit import raise_fatal
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -79,7 +80,9 @@ class Proposals:
 class OneBroker:
     """Broker 0, with everything below `ReplicaManager` real; brokers 1 and 2 are registrations, and fetch by hand."""
 
-    def __init__(self, log_dirs, time=None, records=(), scheduler=None, **settings):
+    def __init__(
+        self, log_dirs, time=None, records=(), scheduler=None, *, metadata_log_dir=None, halt=raise_fatal, **settings
+    ):
         self.time = time or ManualTime(1_000_000)
         self.scheduler = scheduler or ManualScheduler(self.time)
         self.config = BrokerConfig(
@@ -113,6 +116,8 @@ class OneBroker:
             broker_epoch_supplier=lambda: 100,
             add_partitions_to_txn_manager=self,
             on_log_dir_failure=self.failed_dirs.append,
+            metadata_log_dir=metadata_log_dir,
+            halt=halt,
         )
         dynamic_config = DynamicBrokerConfig(
             self.config, lambda changed: self.logs.update_default_config(changed.log_config())

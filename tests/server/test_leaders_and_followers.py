@@ -1,10 +1,17 @@
 """How the metadata log gives the replicas of a broker their roles, and what moves with them."""
 
+import re
+
 import pytest
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import IllegalStateException, InconsistentTopicIdException, KafkaStorageException
+from minikafka.common.errors import (
+    FatalExitError,
+    IllegalStateException,
+    InconsistentTopicIdException,
+    KafkaStorageException,
+)
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.messages.cluster_metadata import (
@@ -261,12 +268,17 @@ def test_a_follower_that_stands_still_leaves_after_one_to_one_and_a_half_times_i
 # Disks that fail
 
 
-def test_partitions_of_a_failed_log_directory_are_offline_and_the_others_go_on(tmp_path):
-    for name in "ab":
-        (tmp_path / name).mkdir()
+def formatted(directory, *names):
+    """Log directories with ids, by which a controller knows them."""
+    for name in names:
+        (directory / name).mkdir()
         properties = f"version=1\ncluster.id=c\nnode.id=0\ndirectory.id={random_uuid()}\n"
-        (tmp_path / name / "meta.properties").write_text(properties)
-    one = OneBroker([tmp_path / "a", tmp_path / "b"])
+        (directory / name / "meta.properties").write_text(properties)
+    return [directory / name for name in names]
+
+
+def test_partitions_of_a_failed_log_directory_are_offline_and_the_others_go_on(tmp_path):
+    one = OneBroker(formatted(tmp_path, "a", "b"))
     one.create("t", [0], [0])
     waiting = one.fetch({"t-0": 0}, max_wait_ms=500)
     failed = one.log("t-0").parent_dir
@@ -292,7 +304,7 @@ def test_partitions_of_a_failed_log_directory_are_offline_and_the_others_go_on(t
 
 
 def test_a_directory_that_had_failed_before_the_start_is_handled_at_the_start(tmp_path):
-    one = OneBroker([tmp_path / "a", tmp_path / "b"])
+    one = OneBroker(formatted(tmp_path, "a", "b"))
     one.create("t", [0], [0])
     one.stop()
     (tmp_path / "b" / "t-0" / "leader-epoch-checkpoint").unlink()
@@ -304,6 +316,67 @@ def test_a_directory_that_had_failed_before_the_start_is_handled_at_the_start(tm
         "t-1": Errors.NONE,
     }
     again.crash()
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_log_that_could_not_be_loaded_is_not_made_anew_in_another_directory(tmp_path, readable):
+    one = OneBroker(formatted(tmp_path, "a", "b"))
+    one.create("t", [0], [0], [0])
+    one.stop()
+    for log in list((tmp_path / "a").glob("t-*")):
+        log.rename(tmp_path / "b" / log.name)
+    epochs = tmp_path / "b" / "t-0" / "leader-epoch-checkpoint"
+    epochs.unlink()
+    epochs.mkdir()
+    if not readable:
+        topic_id = tmp_path / "b" / "t-0" / "partition.metadata"
+        topic_id.unlink()
+        topic_id.mkdir()
+    again = OneBroker(one.log_dirs, one.time, one.records)
+    assert [log.parent.name for log in tmp_path.glob("*/t-*")] == ["b"] * 3
+    assert isinstance(again.replicas.get_partition(T0), OfflinePartition)
+    again.time.sleep(0)
+    assert again.produce({"t-0": "[1x10]"}).errors == {"t-0": Errors.KAFKA_STORAGE_ERROR}
+    again.crash()
+
+
+def test_a_broker_cannot_go_on_without_its_last_directory_or_one_that_nobody_knows_or_the_metadata_log(tmp_path):
+    (tmp_path / "nameless").mkdir()
+    for number, (names, failing, why) in enumerate(
+        [
+            (["a"], "a", "all log dirs in .*/a have failed"),
+            (["b", "nameless"], "nameless", "the log dir .*/nameless has failed, and has no directory.id"),
+            (["c", "d"], "c", "the metadata log dir .*/c has failed"),
+        ]
+    ):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        log_dirs = formatted(directory, *(name for name in names if name != "nameless"))
+        log_dirs += [directory / "nameless"] * ("nameless" in names)
+        halted = []
+        metadata_log_dir = str(directory / "c")
+        one = OneBroker(log_dirs, halt=halted.append, metadata_log_dir=metadata_log_dir)
+        one.channel.maybe_add_offline_log_dir(str(directory / failing), "the disk is gone", OSError())
+        one.time.sleep(0)
+        [fatal] = halted
+        assert isinstance(fatal, FatalExitError) and re.search(why, str(fatal))
+        assert one.failed_dirs == []
+        one.crash()
+
+
+def test_a_stop_before_a_failed_load_is_handled_calls_no_directory_clean(tmp_path):
+    one = OneBroker(formatted(tmp_path, "a", "b"))
+    one.create("t", [0], [0])
+    one.stop()
+    epochs = tmp_path / "b" / "t-0" / "leader-epoch-checkpoint"
+    epochs.unlink()
+    epochs.mkdir()
+    before = (tmp_path / "b" / "recovery-point-offset-checkpoint").read_bytes()
+    again = OneBroker(one.log_dirs, one.time, one.records)
+    again.stop()
+    assert (tmp_path / "a" / ".kafka_cleanshutdown").exists()
+    assert not (tmp_path / "b" / ".kafka_cleanshutdown").exists()
+    assert (tmp_path / "b" / "recovery-point-offset-checkpoint").read_bytes() == before
 
 
 def test_a_shutdown_writes_the_high_watermarks_and_answers_nobody(tmp_path):

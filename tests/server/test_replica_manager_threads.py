@@ -1,4 +1,4 @@
-"""Many threads at one broker's door: nobody waits for ever, and nobody is answered twice or wrongly."""
+"""Many threads ask one broker: nobody waits for ever, and nobody is answered twice or wrongly."""
 
 import threading
 import time

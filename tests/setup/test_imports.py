@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -89,7 +89,7 @@ def modules_of(room: str) -> list[Path]:
 def imported_by(path: Path) -> set[str]:
     """The full names of the modules that `path` imports, also in functions."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in seen_in(path).nodes:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -154,34 +154,45 @@ def test_no_module_imports_a_private_name_of_another():
 
 def test_no_module_uses_private_names_of_another():
     """But for what takes the place of a method for a while, and does as that method would."""
-    own = {path: set(private_names_of(path)) for path in PACKAGE.rglob("*.py")}
-    all_names = set().union(*own.values())
+    all_names = set().union(*(seen_in(path).private_names for path in PACKAGE.rglob("*.py"))) - NAMES_OF_TUPLES
     for path, used in every(ast.Attribute):
         of_itself = isinstance(used.value, ast.Name) and used.value.id in ("self", "cls")
-        if (
-            used.attr in all_names - own[path] - NAMES_OF_TUPLES
-            and not of_itself
-            and path.name not in IN_PLACE_OF_METHODS
-        ):
+        of_another = used.attr in all_names and used.attr not in seen_in(path).private_names
+        if of_another and not of_itself and path.name not in IN_PLACE_OF_METHODS:
             pytest.fail(f"{path.relative_to(PACKAGE)}:{used.lineno} uses {ast.unparse(used)}")
 
 
 def every(kind: type) -> Iterator[tuple[Path, Any]]:
-    """Each node of this kind in the package's modules, with its file."""
+    """Each node of this kind that the tests here look at in the package's modules, with its file."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, kind):
-                yield path, node
+        yield from ((path, node) for node in seen_in(path).nodes if isinstance(node, kind))
 
 
-def private_names_of(path: Path) -> Iterator[str]:
-    """What the module defines or assigns to: functions, classes, attributes, variables."""
+class Seen(NamedTuple):
+    """Of a module the `nodes` that the tests here look at: imports, texts and private attributes; and the
+    `private_names` that it defines or assigns to: of functions, classes, attributes, variables.
+    """
+
+    nodes: list[ast.AST]
+    private_names: set[str]
+
+
+@cache
+def seen_in(path: Path) -> Seen:
+    """Read once for all tests: to walk through all modules takes seconds."""
+    seen = Seen([], set())
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
+            case ast.Import() | ast.ImportFrom() | ast.Constant(value=str()):
+                seen.nodes.append(node)
+            case ast.Attribute(attr=name) if is_private(name):
+                seen.nodes.append(node)
+        match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if is_private(name):
-                yield name
+                seen.private_names.add(name)
             case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()) if is_private(name):
-                yield name
+                seen.private_names.add(name)
+    return seen
 
 
 def is_private(name: str) -> bool:

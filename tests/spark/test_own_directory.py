@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,25 @@ print(own_directory().is_dir(), own_directory() == own_directory())
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert said.stdout == "True True\n"
+
+
+@pytest.mark.parametrize(("chosen", "room", "is_there"), [("", 1, True), ("elsewhere", 1, False), ("", 1 << 60, False)])
+def test_memory_is_taken_where_there_is_room_and_nobody_chose_another_place(tmp_path, chosen, room, is_there):
+    memory, other = tmp_path / "memory", tmp_path / "elsewhere"
+    memory.mkdir(), other.mkdir()
+    code = f"""
+from pathlib import Path
+from minikafka.common import own_directory
+own_directory._MEMORY_DISK, own_directory._ROOM = Path({str(memory)!r}), {room}
+place = own_directory.own_memory()
+print(place.parent, place == own_directory.own_memory(), place == own_directory.own_directory())
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "TEMP", "TMP")}
+    environment |= {"TMPDIR": str(other)} if chosen else {}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    parent, *truths = said.stdout.split()
+    assert (Path(parent) == memory, *truths) == (is_there, "True", str(not is_there))
+    assert not [*memory.iterdir(), *other.iterdir()]
 
 
 def test_a_directory_that_is_no_process_s_is_left_alone_while_it_is_locked(tmp_path, process):

@@ -64,6 +64,42 @@ def test_stops_and_kills(tmp_path, process):
     assert (tmp_path / "kept" / "t-0").is_dir()
 
 
+@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"auto.create.topics.enabled": "false"}, "Unknown configuration auto.create.topics.enabled"),
+        ({"node.id": "5"}, "node.id is 5 in the settings, and 1 for this node"),
+        ({"log.dirs": "/elsewhere"}, "log.dirs is /elsewhere in the settings"),
+    ],
+)
+def test_settings_that_would_say_nothing_are_refused(process, settings, why):
+    broker = Broker(settings=settings, process=process)
+    with pytest.raises(ConfigException, match=why), broker:
+        pass
+    assert not broker.directory.exists()
+
+
+def test_faults_that_could_never_happen_are_refused():
+    for port in (-1, 70_000, "9092", True):
+        with pytest.raises(IllegalArgumentException, match="port is"):
+            Broker(port=port)
+    with pytest.raises(IllegalArgumentException, match="port out of range:70000"):
+        Broker(settings={"listeners": "PLAINTEXT://127.0.0.1:70000"}).start()
+    with Broker(topics={"t": 1}) as broker:
+        for call, why in (
+            (lambda: broker.answer("PRODUCE", Errors.NOT_LEADER_OR_FOLLOWER), "'PRODUCE' is no ApiKeys"),
+            (lambda: broker.answer(ApiKeys.PRODUCE, Errors.NONE), "NONE.* is no error"),
+            (lambda: broker.answer(ApiKeys.PRODUCE, "x"), "'x' is no error"),
+            (lambda: broker.answer(ApiKeys.PRODUCE, Errors.UNKNOWN_SERVER_ERROR, times=0), "times is 0"),
+            (lambda: broker.delay(3, 5), "3 is no ApiKeys"),
+            (lambda: broker.delay(ApiKeys.FETCH, -5), "ms is -5"),
+            (lambda: broker.delay(ApiKeys.FETCH, 5, times=1.5), "times is 1.5"),
+        ):
+            with pytest.raises(IllegalArgumentException, match=why):
+                call()
+
+
 def test_what_is_refused():
     with Broker(topics={"t": 1}, settings={"message.max.bytes": "200"}) as broker:
         with pytest.raises(TopicExistsException, match="Topic 't' already exists"):
@@ -179,8 +215,9 @@ def test_the_clock_stands_until_it_is_moved(process):
         assert [record.timestamp for record in broker.records("t", 0)][1:] == [1_800_000_005_000]
         broker.advance(400_000)
         assert values(broker) == []
-        with pytest.raises(ValueError, match="cannot be moved back"):
-            broker.advance(-1)
+        for ms in (-1, 1.5, "1", 10**15):
+            with pytest.raises(IllegalArgumentException, match="ms is .* no number from 0"):
+                broker.advance(ms)
         broker.stop()
         broker.start()
         assert broker.now_ms == 1_800_000_405_000

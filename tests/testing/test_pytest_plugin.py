@@ -54,6 +54,25 @@ def test_plain(minikafka_broker):
     assert process.returncode == 0 and "2 passed" in process.stdout, process.stdout
 
 
+def test_what_a_marker_says_by_place_is_not_dropped(tmp_path):
+    path = tmp_path / "test_it.py"
+    path.write_text(
+        """
+import pytest
+
+@pytest.mark.minikafka_broker("kept", topics={"orders": 1})
+def test_directory(minikafka_broker):
+    assert minikafka_broker.directory.name == "kept"
+
+@pytest.mark.minikafka_broker({"orders": 2})
+def test_topics(minikafka_broker):
+    pass
+"""
+    )
+    process = run_pytest(path)
+    assert "1 passed, 1 error" in process.stdout, process.stdout
+
+
 def test_the_examples_of_the_page_run(tmp_path):
     examples = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "test_examples.py"

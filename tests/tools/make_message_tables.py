@@ -46,19 +46,21 @@ def table(name: str) -> str:
             if path.startswith(folder) and re.fullmatch(pattern, Path(path).stem) and path.endswith(".json")
         ]
         messages = [json.loads(_COMMENT.sub("", archive.read(path).decode())) for path in paths]
-    messages = [message for message in messages if message["validVersions"] != "none"]  # an API that is gone
+    # Of an API that is gone, the number stays with its name.
+    messages = [each for each in messages if each["validVersions"] != "none" or each["type"] == "request"]
     messages.sort(key=lambda message: (message.get("apiKey", -1), message["name"]))
     return "\n".join("\n".join(_message(message)) + "\n" for message in messages)
 
 
 def _message(message: dict) -> list[str]:
     key = f" key {message['apiKey']}" if "apiKey" in message else ""
-    first = f"{message['name']}{key} versions {message['validVersions']} flexible {message['flexibleVersions']}"
+    versions, flexible = message["validVersions"], message.get("flexibleVersions", "none")
+    first = f"{message['name']}{key} versions {versions} flexible {flexible}"
     if "listeners" in message:
         first += f" listeners {','.join(message['listeners'])}"
     if message.get("latestVersionUnstable"):
         first += " unstable latest"
-    lines = [first, *_fields(message["fields"], "  ")]
+    lines = [first, *_fields(message.get("fields", ()), "  ")]
     for struct in message.get("commonStructs", ()):
         lines.append(f"  struct {struct['name']} {struct['versions']}")
         lines += _fields(struct["fields"], "    ")

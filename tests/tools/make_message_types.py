@@ -1,4 +1,4 @@
-"""Makes the types of messages anew from their tables: `python -m tests.tools.make_message_types`.
+"""Makes the types of messages, and the list of APIs, anew from the tables: `python -m tests.tools.make_message_types`.
 
 The classes are made when they are asked for, so a type checker cannot see them; it reads these stubs instead.
 """
@@ -10,6 +10,7 @@ from minikafka.messages import message_tables
 from minikafka.messages.message_codec import snake_case
 from minikafka.messages.message_schema import Field, StructSchema
 from minikafka.messages.message_tables import message_schemas
+from minikafka.network import api_keys
 
 TABLES = ("apis", "cluster-metadata", "control-records")
 UNIONS = {"cluster-metadata": "MetadataRecord"}
@@ -25,11 +26,33 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.messages.message_codec import Message
 '''
 
+API_KEYS = Path(api_keys.__file__)
+_API_KEYS_HEAD = '''"""The APIs of Kafka's protocol by name and number, made from the table of their messages.
+
+Made by tests/tools/make_message_types.py. Kafka: `org.apache.kafka.common.protocol.ApiKeys`.
+"""
+
+from minikafka.network.api_key import ApiKey
+
+
+class ApiKeys(ApiKey):
+    """Kafka's APIs, also those that are gone and whose number stays reserved. Kafka: `ApiKeys`."""
+
+'''
+
 
 def main() -> None:
-    """Write every stub."""
+    """Write every stub, and the list of APIs."""
     for table in TABLES:
         stub_of(table).write_text(stub(table))
+    API_KEYS.write_text(apis())
+
+
+def apis() -> str:
+    """The module with the list of APIs, as text."""
+    requests = [schema for schema in message_schemas("apis").values() if schema.name.endswith("Request")]
+    names = {schema.api_key: snake_case(schema.name.removesuffix("Request")).upper() for schema in requests}
+    return _API_KEYS_HEAD + "".join(f"    {name} = {number}\n" for number, name in sorted(names.items()))
 
 
 def stub_of(table: str) -> Path:

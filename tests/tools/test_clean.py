@@ -218,6 +218,21 @@ def test_a_topic_that_is_not_compacted_is_left_alone(tmp_path):
     assert cleaned(partition, "--dry-run", "--config", "min.compaction.lag.ms=0")["messages_written"] == 2
 
 
+def test_a_topic_that_the_metadata_log_has_without_a_policy_is_left_alone(tmp_path):
+    """Kafka's default for a topic is delete; what the broker's own file says, nobody knows here."""
+    partition = orders(tmp_path)
+    note_topics(tmp_path, {"orders": {"retention.ms": "-1"}})
+    before = tree(tmp_path, times=True)
+    told = run(partition, "--yes", code=1).output
+    assert "names no cleanup.policy of this topic" in told and not difference(before, tree(tmp_path, times=True))
+    assert cleaned(partition, "--dry-run", "--config", "cleanup.policy=compact")["messages_written"] == 2
+    told = run(tmp_path / "__cluster_metadata-0", "--yes", "--config", "cleanup.policy=compact", code=1).output
+    assert "no cleaner touches the metadata log" in told and not difference(before, tree(tmp_path, times=True))
+    shutil.rmtree(tmp_path / "__cluster_metadata-0")
+    note_topics(tmp_path, {"other": {}})
+    assert cleaned(partition, "--dry-run")["messages_written"] == 2, "nobody knows the topic"
+
+
 def test_a_damaged_metadata_log_is_an_error_unless_the_policy_is_given(tmp_path):
     partition = orders(tmp_path)
     note_topics(tmp_path, {"orders": {"cleanup.policy": "compact"}})

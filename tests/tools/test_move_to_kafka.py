@@ -1,16 +1,25 @@
 """Where another version of Kafka is written down; what is made from that Kafka then, other tests hold."""
 
+import json
 import shutil
 import subprocess
 import sys
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from minikafka.jvm import kafka_jars, source_jars
-from tests.tools.move_to_kafka import GENERATED, ROOT, write_digests, write_version
+from tests.tools.move_to_kafka import (
+    GENERATED,
+    ROOT,
+    changed_answers,
+    changed_sources,
+    write_digests,
+    write_version,
+)
 
 
 def test_the_version_is_written_where_it_stands(tmp_path):
@@ -29,6 +38,25 @@ def test_digests_are_those_of_the_jars(tmp_path):
     written: dict = {}
     exec(file.read_text(), written)
     assert written["_SHA256"] == {name: sha256(jar.name.encode()).hexdigest() for name, jar in zip(names, jars)}
+
+
+def test_sources_that_differ_are_named(tmp_path):
+    jars = []
+    for version, files in (
+        ("1", {"a/Same.java": "class", "b/Other.java": "old", "Gone.scala": "", "META-INF/x": "1"}),
+        ("2", {"a/Same.java": "class", "b/Other.java": "new", "New.scala": "", "META-INF/x": "2"}),
+    ):
+        jars.append(tmp_path / f"{version}.jar")
+        with ZipFile(jars[-1], "w") as archive:
+            for name, words in files.items():
+                archive.writestr(name, words)
+    assert changed_sources(jars[:1], jars[1:]) == (3, ["Gone.scala", "New.scala", "b/Other.java"])
+
+
+def test_the_order_of_keys_is_no_other_answer():
+    before = {"cases": {"a": {"x": 1, "y": 2}, "b": [1, 2], "gone": 1}}
+    now = {"cases": {"b": [2, 1], "a": {"y": 2, "x": 1}}}
+    assert changed_answers(json.dumps(before), json.dumps(now)) == ["b", "gone"]
 
 
 def test_each_step_is_a_module():

@@ -27,6 +27,7 @@ from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
+from minikafka.testing import Broker
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
@@ -260,6 +261,28 @@ def test_the_metadata_log_is_sound(log_dir):
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
     [finding] = verify(partition, code=1)
     assert finding["next_start"] == "it is deleted"
+
+
+def test_no_mark_vouches_for_the_metadata_log(tmp_path):
+    """Kafka loads it as after a kill, whatever lies beside it: the tail is cut, the indexes are made again."""
+    with Broker(tmp_path / "d", topics={"t": 2}) as broker:
+        broker.append("t", 0, b"a")
+        broker.kill()
+        metadata = tmp_path / "d" / "__cluster_metadata-0"
+        segment = metadata / f"{0:020d}.log"
+        sound = segment.read_bytes()
+        assert verify(tmp_path / "d", code=0) == []
+        (tmp_path / "d" / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+        for given, code in ((tmp_path / "d", 1), (metadata, 0)):  # the other logs' indexes were not trimmed
+            assert [each for each in verify(given, code=code) if metadata.name in each["file"]] == []
+        segment.write_bytes(sound + b"junk" * 6)
+        for given in (tmp_path / "d", metadata):
+            [finding] = (each for each in verify(given, code=1) if metadata.name in each["file"])
+            assert finding["next_start"].startswith("the segment is cut here")
+        told = CliRunner().invoke(main, ["recover", "--yes", str(metadata)], catch_exceptions=False).output
+        assert "loaded as after an unclean stop" in told and segment.read_bytes() == sound
+        broker.start()
+        assert segment.read_bytes().startswith(sound)
 
 
 def test_a_million_bad_entries_of_an_index_are_summed_up(log_dir):

@@ -7,11 +7,14 @@ from pathlib import Path
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.run_lessons import in_one_line
 
-# Runs in the kernel first: each question is asked, as if it had been answered, and what its run gives is kept.
+# Runs in the kernel first: each question is asked, as if it had been answered, and what its run gives is kept. No judge
+# and no witness is started before a cell asks it: most predictions need none.
 _RECORD = """
 def _minikafka_record():
     from minikafka.lab.exercises.prediction import look_up
     from minikafka.lab.grading.answer_key import told
+    from minikafka.lab.stage.background import nobody_reads
+    nobody_reads()
     key = get_ipython()._minikafka_key = {}
     def keep(name, _question, actual, _beliefs):
         key[name] = told(actual)
@@ -28,7 +31,7 @@ def told(value: object) -> str:
 
 @functools.cache
 def answer_key(notebook: Path) -> dict[str, str]:
-    """By a prediction's id, what its run gives, as `told` has it.
+    """By a prediction's id, what its run gives, as `told` has it. Cells behind the last question are not run.
 
     Raises RuntimeError in one line where the notebook fails.
     """
@@ -37,7 +40,9 @@ def answer_key(notebook: Path) -> dict[str, str]:
 
     lesson = nbformat.read(notebook, as_version=4)
     ask = nbformat.v4.new_code_cell(_ASK)
-    lesson.cells = [nbformat.v4.new_code_cell(_RECORD), *lesson.cells, ask]
+    asking = [number for number, cell in enumerate(lesson.cells) if "predict(" in cell.source]
+    up_to_the_last_question = lesson.cells[: max(asking, default=-1) + 1]
+    lesson.cells = [nbformat.v4.new_code_cell(_RECORD), *up_to_the_last_question, ask]
     try:
         run_in_a_kernel(lesson, notebook.parent)
     except CellExecutionError as failure:

@@ -23,7 +23,7 @@ def pages_of_texts() -> list[Page]:
 
 
 def is_listed(page: Page) -> bool:
-    """Is the text named on the start page? A room is not, because the page of the house names all of them."""
+    """Is the text named on the start page? A room is not, because the page Architecture names all of them."""
     return not page.source.startswith("docs/rooms/")
 
 

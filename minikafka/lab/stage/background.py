@@ -14,6 +14,7 @@ SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are startin
 _SOON_S = 1.0
 """A cell that is ready sooner says nothing."""
 
+_somebody_reads = True
 _doing: list[threading.Thread] = []
 _telling = threading.Lock()
 
@@ -24,7 +25,7 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
     A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong. What the work
     prints shows in no cell.
     """
-    if not (_in_a_notebook() and HAS_THREADS):
+    if not (_in_a_notebook() and HAS_THREADS and _somebody_reads):
         return
     from ipykernel.iostream import OutStream
 
@@ -39,6 +40,14 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
         thread = threading.Thread(target=run, args=[task], name="while-the-reader-reads", daemon=True)
         _doing.append(thread)
         thread.start()
+
+
+def nobody_reads() -> None:
+    """From now on `while_the_reader_reads` does nothing: this kernel's cells run without a pause, and what one needs is
+    done when it asks.
+    """
+    global _somebody_reads
+    _somebody_reads = False
 
 
 @contextmanager

@@ -105,4 +105,9 @@ def file_of(recorded: Path) -> str:
     answers = dict(json.loads(line) for line in lines)
     if not answers:
         return ""
-    return json.dumps({"kafka": KAFKA_VERSION, "answers": answers}, indent=0, ensure_ascii=False) + "\n"
+    rows = ",\n".join(f"{_json(question)}: {_json(told)}" for question, told in answers.items())
+    return f'{{"kafka": {_json(KAFKA_VERSION)}, "answers": {{\n{rows}\n}}}}\n'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.common.at_hand import HAS_SPARK
-from minikafka.common.own_directory import own_directory
+from minikafka.common.own_directory import own_memory
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.jvm.kafka_jvm import KafkaJvm
@@ -160,4 +160,4 @@ def files_of(log: Any) -> list[str]:
 
 
 def _new_directory() -> Path:
-    return Path(tempfile.mkdtemp(prefix="lesson-", dir=own_directory()))
+    return Path(tempfile.mkdtemp(prefix="lesson-", dir=own_memory()))

@@ -392,4 +392,4 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 # | how do records come back? | `write_log_dir`, from any table with `offset` |
 
 # %% [markdown]
-# **Next:** your own disks: `spark.read.format("minikafka").load("/var/lib/kafka/data")`.
+# **Next:** [The wire](14-wire.ipynb). Or your own disks: `spark.read.format("minikafka").load("/var/lib/kafka/data")`.

@@ -92,7 +92,7 @@ print(len(batches), "batches; the first has", batches[0].size_in_bytes, "bytes")
 # 5. A batch that was never compacted has a record for each offset.
 
 # %%
-from crc32c import crc32c
+from minikafka.common.at_hand import crc32c  # the package crc32c, where there is one
 
 data = [bytes(batch.buffer) for batch in batches]
 offsets = [[record.offset for record in batch] for batch in batches]

@@ -1,5 +1,7 @@
 """The kernel of the offset map, compiled by numba; see `record.kernels.compiled_kernel`."""
 
+from array import array
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ _hash_keys = compile_function(
 
 
 def put_columns(
-    table: NDArray[np.int64],
+    table: memoryview,
     slots: int,
     entries: int,
     latest_offset: int,
@@ -37,12 +39,14 @@ def put_columns(
     """`offset_map_kernel.put_all` of the keys of `columns`."""
     highs, lows, key_end = _hashes_of_keys(columns)
     offsets = np.asarray(columns.offsets)
-    return _put_all(table, slots, entries, latest_offset, highs, lows, key_end, offsets, start_offset, limit)
+    return _put_all(
+        np.asarray(table), slots, entries, latest_offset, highs, lows, key_end, offsets, start_offset, limit
+    )
 
 
-def get_columns(table: NDArray[np.int64], slots: int, columns: RecordColumns, found: NDArray[np.int64]) -> None:
+def get_columns(table: memoryview, slots: int, columns: RecordColumns, found: "array[int]") -> None:
     """`offset_map_kernel.get_all` of the keys of `columns`."""
-    _get_all(table, slots, *_hashes_of_keys(columns), found)
+    _get_all(np.asarray(table), slots, *_hashes_of_keys(columns), np.asarray(found))
 
 
 def _hashes_of_keys(columns: RecordColumns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

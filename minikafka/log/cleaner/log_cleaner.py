@@ -6,7 +6,7 @@ from pathlib import Path
 from time import sleep
 
 from minikafka.common.errors import ConfigException, ThreadShutdownException
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import ScheduledTask, Scheduler
 from minikafka.common.throttler import Throttler

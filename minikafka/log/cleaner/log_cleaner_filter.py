@@ -1,18 +1,16 @@
 """Which batches and records a cleaning keeps."""
 
-from typing import TYPE_CHECKING
+from array import array
+from collections.abc import Sequence
 
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
 from minikafka.record.format.batch import Batch
 from minikafka.record.format.record_batch import MAGIC_VALUE_V2
-from minikafka.record.kernels.record_columns import RecordColumns
+from minikafka.record.kernels.column import room_for
+from minikafka.record.kernels.record_columns import RecordColumns, filter_functions
 from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
-
-if TYPE_CHECKING:  # numpy is imported when a log is cleaned
-    import numpy
-    from numpy.typing import NDArray
 
 
 class LogCleanerFilter(RecordFilter):
@@ -81,31 +79,32 @@ class LogCleanerFilter(RecordFilter):
         return batch.is_control_batch and batch.producer_epoch == last_record.producer_epoch
 
     def retained_records(self, batch: Batch, columns: RecordColumns) -> RetainedRecords:
-        import numpy as np
-
-        none = np.empty(0, np.int64)
         if self._discard_batch_records:
-            return RetainedRecords(none, none)
+            return RetainedRecords(room_for(0), room_for(0))
         if batch.is_control_batch:
-            return RetainedRecords(np.arange(columns.count), none)
-        stays = np.asarray(self.should_retain_records(batch, columns))
-        has_key = np.asarray(columns.key_end) >= 0
-        return RetainedRecords(np.flatnonzero(stays), np.flatnonzero(~stays & ~has_key))
+            return RetainedRecords(array("q", range(columns.count)), room_for(0))
+        places, invalid_places = room_for(columns.count), room_for(columns.count)
+        stays = self.should_retain_records(batch, columns)
+        retained, invalid = filter_functions().split(stays, columns.key_end, places, invalid_places)
+        return RetainedRecords(places[:retained], invalid_places[:invalid])
 
-    def should_retain_records(self, batch: Batch, columns: RecordColumns) -> "NDArray[numpy.bool_] | list[bool]":
-        """Whether each of the records in `columns`, which are of no aborted transaction, stays: one answer a record.
+    def should_retain_records(self, batch: Batch, columns: RecordColumns) -> Sequence[int]:
+        """Whether each of the records in `columns`, which are of no aborted transaction, stays: one answer a record,
+        which is true or false.
 
         `batch` is theirs, or the first of their run. Kafka: `Cleaner.shouldRetainRecord`, for all records at once.
         """
-        import numpy as np
-
-        offsets = np.asarray(columns.offsets)
-        has_key = np.asarray(columns.key_end) >= 0
-        is_latest_of_key = offsets >= self._offset_map.get_columns(columns)
-        retained = has_key & is_latest_of_key
-        if not self._retains_deletes(batch):
-            retained &= np.asarray(columns.value_end) >= 0
-        return retained | (offsets > self._offset_map.latest_offset)
+        stays = room_for(columns.count)
+        filter_functions().retain(
+            columns.offsets,
+            columns.key_end,
+            columns.value_end,
+            self._offset_map.get_columns(columns),
+            self._offset_map.latest_offset,
+            self._retains_deletes(batch),
+            stays,
+        )
+        return stays
 
     def _retains_deletes(self, batch: Batch) -> bool:
         if batch.magic < MAGIC_VALUE_V2:

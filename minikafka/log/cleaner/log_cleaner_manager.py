@@ -12,8 +12,8 @@ from minikafka.common.errors import (
     LogCleaningAbortedException,
     LogCleaningException,
 )
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition

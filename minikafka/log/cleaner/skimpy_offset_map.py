@@ -3,15 +3,12 @@
 import hashlib
 import struct
 from array import array
-from typing import TYPE_CHECKING
 
+from minikafka.common.at_hand import zeros
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner import offset_map_kernel
+from minikafka.record.kernels.column import room_for
 from minikafka.record.kernels.record_columns import RecordColumns, compiled_functions
-
-if TYPE_CHECKING:  # numpy is imported when a log is cleaned
-    import numpy as np
-    from numpy.typing import NDArray
 
 _HASH = struct.Struct(">qq")
 _COMPILED = "minikafka.log.cleaner.compiled_offset_map_kernel"
@@ -39,7 +36,7 @@ class SkimpyOffsetMap:
         self.slots = memory // self.BYTES_PER_ENTRY
         self.size = 0
         self.latest_offset = -1
-        self._slots: NDArray[np.int64] | None = None
+        self._slots: memoryview | None = None
 
     @property
     def utilization(self) -> float:
@@ -50,7 +47,7 @@ class SkimpyOffsetMap:
         """The offset of `key`, -1 if it is not in the map. Kafka: `SkimpyOffsetMap.get`."""
         high, low = _HASH.unpack(hashlib.md5(key).digest())
         found = array("q", [-1])
-        offset_map_kernel.get_all(self._view(), self.slots, [high], [low], array("q", [0]), found)
+        offset_map_kernel.get_all(self._table(), self.slots, [high], [low], array("q", [0]), found)
         return found[0]
 
     def put(self, key: bytes, offset: int) -> None:
@@ -62,7 +59,7 @@ class SkimpyOffsetMap:
         columns = array("q", [0]), array("q", [offset])
         self._have_put(
             offset_map_kernel.put_all(
-                self._view(), self.slots, self.size, self.latest_offset, [high], [low], *columns, offset, self.slots
+                self._table(), self.slots, self.size, self.latest_offset, [high], [low], *columns, offset, self.slots
             ),
             1,
             self.slots + 1,
@@ -89,21 +86,19 @@ class SkimpyOffsetMap:
         if compiled is None:
             hashes = _hashes_of_keys(columns)
             outcome = offset_map_kernel.put_all(
-                self._view(), *how_far, *hashes, columns.key_end, columns.offsets, *bounds
+                self._table(), *how_far, *hashes, columns.key_end, columns.offsets, *bounds
             )
         else:
             outcome = compiled.put_columns(self._table(), *how_far, columns, *bounds)
         return self._have_put(outcome, columns.count, limit)
 
-    def get_columns(self, columns: RecordColumns) -> "NDArray[np.int64]":
+    def get_columns(self, columns: RecordColumns) -> "array[int]":
         """`get` of each record's key, -1 for a record without key."""
-        import numpy as np
-
-        found = np.empty(columns.count, np.int64)
+        found = room_for(columns.count)
         compiled = compiled_functions(_COMPILED)
         if compiled is None:
             hashes = _hashes_of_keys(columns)
-            offset_map_kernel.get_all(self._view(), self.slots, *hashes, columns.key_end, found.data)
+            offset_map_kernel.get_all(self._table(), self.slots, *hashes, columns.key_end, found)
         else:
             compiled.get_columns(self._table(), self.slots, columns, found)
         return found
@@ -117,17 +112,11 @@ class SkimpyOffsetMap:
             )
         return looked_at
 
-    def _table(self) -> "NDArray[np.int64]":
+    def _table(self) -> memoryview:
         """The slots, zero where they are empty; the system provides the memory as they fill."""
         if self._slots is None:
-            import numpy as np
-
-            self._slots = np.zeros(self.slots * offset_map_kernel.INTS_PER_SLOT, np.int64)
+            self._slots = zeros(self.slots * self.BYTES_PER_ENTRY).cast("q")
         return self._slots
-
-    def _view(self) -> memoryview:
-        """The slots as the plain kernel wants them, because reading single numbers from numpy arrays is slow."""
-        return self._table().data
 
 
 def _hashes_of_keys(columns: RecordColumns) -> tuple[list[int], list[int]]:

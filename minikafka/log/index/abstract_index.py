@@ -21,6 +21,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, to_long
 from minikafka.common.plain_ways import CopiedFile
+from minikafka.record.files.file_channel import FileChannel
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,8 @@ class AbstractIndex:
 
     The zeros of a growing file are a hole, as in Kafka: no blocks of the disk belong to them. Before its first entry, a
     page's blocks are allocated, because a write into a mapping that gets no block does not raise an error but a signal
-    (SIGBUS), which ends Python. Java turns it into an InternalError, which is raised here when the disk is full.
+    (SIGBUS), which ends Python. Java turns it into an InternalError, which is raised here when the disk is full. In a
+    file system in memory (tmpfs) a read of a hole needs a block as well, so that holes are read without the mapping.
 
     Simpler than Kafka: there are no locks, because changes happen under the log's lock, a reader takes the mapping and
     the number of entries once, and a mapping that was replaced or closed stays until its last reader is done. A reader
@@ -74,7 +76,8 @@ class AbstractIndex:
         # Bytes of the file while the segment grows, before rounding down to whole entries.
         self.max_index_size = max_index_size
         newly_created = file_ops.create_file_if_missing(file)
-        fd = file_ops.open_file(file) if writable else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        self._writable = writable
+        fd = _open(file, writable=writable)
         try:
             if newly_created:
                 if max_index_size < self.ENTRY_SIZE:
@@ -84,6 +87,8 @@ class AbstractIndex:
             self.length = os.fstat(fd).st_size
             # The contents; None when closed.
             self._mmap: _Contents | None = _map(fd, self.length, writable=writable)
+            # Up to this byte a read through the mapping needs no new block: the first hole, if the file has any.
+            self._backed_end = self.length if isinstance(self._mmap, bytes) else file_ops.first_hole(fd, self.length)
         finally:
             os.close(fd)
         # How many whole slots there are, and how many of them hold an entry.
@@ -133,6 +138,7 @@ class AbstractIndex:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
         self._room_end = 0
+        self._backed_end = min(self._backed_end, rounded_new_size)
         position = self._position
         if position > rounded_new_size:
             self._position = 0
@@ -237,16 +243,33 @@ class AbstractIndex:
             self._failed_write = InternalError(f"{error.strerror}: {self.file.absolute()}")
             raise self._failed_write from error
         self._room_end = room_end
+        self._backed_end = max(self._backed_end, room_end)
 
     def _read(self, entry: Struct, position: int) -> tuple[int, ...]:
         """The fields of `entry` at byte `position`.
 
         Raises IndexOutOfBoundsException beyond the end of the file, where only a failed `resize` leaves entries.
         """
+        mapping, end = self._mapping(), position + entry.size
         try:
-            return entry.unpack_from(self._mapping(), position)
+            if end > self._backed_end:
+                return entry.unpack(self._read_from_file(position, end))
+            return entry.unpack_from(mapping, position)
         except struct.error:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} has no entry at byte {position}") from None
+
+    def _contents(self, entries: int) -> _Contents:
+        """What the first `entries` can be read from: the mapping, unless some of them are in a hole."""
+        mapping, end = self._mapping(), entries * self.ENTRY_SIZE
+        return mapping if end <= self._backed_end else self._read_from_file(0, end)
+
+    def _read_from_file(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end` (exclusive), as far as the file has them. Raises OSError."""
+        channel = FileChannel(_open(self.file, writable=self._writable))
+        try:
+            return channel.read(start, end - start)
+        finally:
+            channel.close()
 
     def _mapping(self) -> _Contents:
         mapping = self._mmap
@@ -262,10 +285,11 @@ class AbstractIndex:
 
         `column` reads the column at byte `column_start` of an entry. Kafka: `AbstractIndex.largestLowerBoundSlotFor`.
         """
-        mapping, entries = self._mapping(), self.entries
+        self._mapping()
+        entries = self.entries
         if entries == 0:
             return -1
-        slot, _ = self.index_slot_range_for(mapping, entries, column, column_start, target)
+        slot, _ = self.index_slot_range_for(self._contents(entries), entries, column, column_start, target)
         return slot
 
     def _smallest_upper_bound_slot_for(self, column: Column, column_start: int, target: int) -> int:
@@ -273,10 +297,11 @@ class AbstractIndex:
 
         Kafka: `AbstractIndex.smallestUpperBoundSlotFor`.
         """
-        mapping, entries = self._mapping(), self.entries
+        self._mapping()
+        entries = self.entries
         if entries == 0:
             return -1
-        slot, exact = self.index_slot_range_for(mapping, entries, column, column_start, target)
+        slot, exact = self.index_slot_range_for(self._contents(entries), entries, column, column_start, target)
         if exact:
             return slot
         return -1 if slot == entries - 1 else slot + 1
@@ -321,6 +346,10 @@ class _OverflowingOffsets:
 
     def unpack_from(self, buffer: _Contents, offset: int, /) -> tuple[int, ...]:
         return (to_long(self._base_offset + _RELATIVE_OFFSET.unpack_from(buffer, offset)[0]),)
+
+
+def _open(file: Path, *, writable: bool) -> int:
+    return file_ops.open_file(file, create=False) if writable else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _map(fd: int, length: int, *, writable: bool) -> _Contents:

@@ -7,8 +7,8 @@ from pathlib import Path
 from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaStorageException
+from minikafka.common.java.scala_hash_map import in_order_of_an_any_ref_map
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
-from minikafka.common.scala_hash_map import in_order_of_an_any_ref_map
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaStorageException
+from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown, in_order_of_a_map_made_at_once
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_a_map_made_at_once
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 

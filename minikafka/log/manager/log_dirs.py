@@ -8,11 +8,17 @@ from pathlib import Path
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
 from minikafka.common.canonical_path import canonical_path
-from minikafka.common.errors import IOException, KafkaException, KafkaStorageException, LogDirNotFoundException
+from minikafka.common.errors import (
+    FatalExitError,
+    IOException,
+    KafkaException,
+    KafkaStorageException,
+    LogDirNotFoundException,
+)
 from minikafka.common.file_lock import FileLock
+from minikafka.common.java.scala_hash_map import in_order_of_an_immutable_map
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.own_process import OwnProcess
-from minikafka.common.scala_hash_map import in_order_of_an_immutable_map
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 
 logger = logging.getLogger(__name__)
@@ -25,8 +31,8 @@ class LogDirs:
 
     - A directory is live from the start or never. Only `handle_failure` ends that, so a directory whose disk has
       failed stays live until somebody takes the failure from the `LogDirFailureChannel`.
-    - At least one is live. Where Kafka halts the process, because none is left, KafkaException is raised here: whoever
-      runs the process decides.
+    - At least one is live. Where Kafka halts the process, because none is left, FatalExitError is raised here: whoever
+      runs the process ends it.
     - The live ones are locked, so no other process, and no other `LogDirs` of this process, uses them.
 
     On disk, in each directory: `.lock`, for as long as the directory is in use, and `meta.properties`, which is only
@@ -43,7 +49,7 @@ class LogDirs:
     ):
         """Make missing directories, lock them all and read their ids; report those that cannot be used.
 
-        Raises KafkaException when a directory is named twice, is in use, or none can be used.
+        Raises KafkaException when a directory is named twice or is in use, FatalExitError when none can be used.
         """
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
         """As configured, in that order; absolute."""
@@ -131,14 +137,14 @@ class LogDirs:
         raise KafkaStorageException(f"No log directories available. Tried {_join(tried)}")
 
     def handle_failure(self, log_dir: str) -> None:
-        """Stop using the directory with this path. Raises KafkaException when none is left.
+        """Stop using the directory with this path. Raises FatalExitError when none is left.
 
         Kafka: `LogManager.handleLogDirFailure`.
         """
         self._live_log_dirs = [live for live in self._live_log_dirs if str(live) != log_dir]
         self.directory_ids.pop(log_dir, None)
         if not self._live_log_dirs:
-            raise KafkaException(f"Shutdown broker because all log dirs in {_join(self.log_dirs)} have failed")
+            raise FatalExitError(f"Shutdown broker because all log dirs in {_join(self.log_dirs)} have failed")
 
     # Locks
 
@@ -201,7 +207,7 @@ class LogDirs:
             canonical_paths.add(canonical)
             live_log_dirs.append(log_dir)
         if not live_log_dirs:
-            raise KafkaException(
+            raise FatalExitError(
                 f"Shutdown broker because none of the specified log dirs from {_join(self.log_dirs)} can be created or "
                 "validated"
             )

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.partition_metadata_file import stored_topic_id
 from minikafka.common.directory_id import LOST_DIR, UNASSIGNED_DIR
 from minikafka.common.errors import (
     ConfigException,
@@ -81,7 +82,7 @@ class LogManager:
 
     Simpler than Kafka: there are no metrics and no remote storage, as for `Log`. Directories are loaded in the order
     of their names; Kafka takes the order in which the system lists them, which nothing may depend on. Where Kafka
-    halts the process, because no log directory is left, KafkaException is raised: whoever runs the process decides.
+    halts the process, because no log directory is left, FatalExitError is raised: whoever runs the process ends it.
 
     Kafka: `kafka.log.LogManager`.
     """
@@ -118,7 +119,8 @@ class LogManager:
           log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
         - `stop_at_os_errors`: an error of the operating system ends the load of a log, and cuts nothing (`Log.create`).
 
-        Raises KafkaException when a log directory is named twice or is in use, or when none can be used; OSError.
+        Raises KafkaException when a log directory is named twice or is in use, FatalExitError when none can be used;
+        OSError.
         """
         self.log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(max(len(log_dirs), 1))
         self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel)
@@ -153,6 +155,7 @@ class LogManager:
         self._preferred_log_dirs: dict[TopicPartition, str] = {}
         self._had_clean_shutdown: dict[Path, bool] = {}
         self._load_logs_completed: dict[Path, bool] = {}
+        self._failed_to_load: set[Path] = set()  # log directories of which a log is missing since a disk failed
         self._log_creation_or_deletion_lock = threading.RLock()
 
     # Startup
@@ -253,8 +256,10 @@ class LogManager:
                 except OSError as error:
                     failed_dirs[log_dir] = error
                 except KafkaStorageException as error:
-                    if not isinstance(error.__cause__, OSError):
-                        failures.append(error)  # else its directory has been reported, and this log is missing
+                    if isinstance(error.__cause__, OSError):
+                        self._failed_to_load.add(log_dir)  # it has been reported, and this log is missing
+                    else:
+                        failures.append(error)
                 except Exception as error:
                     failures.append(error)
         finally:
@@ -265,6 +270,7 @@ class LogManager:
         if failures:
             raise failures[0]
         # 7. Directories whose disk failed go offline.
+        self._failed_to_load.update(failed_dirs)
         for log_dir, failure in failed_dirs.items():
             self.log_dir_failure_channel.maybe_add_offline_log_dir(
                 str(log_dir), f"Error while loading log dir {log_dir}", failure
@@ -343,8 +349,10 @@ class LogManager:
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean.
-                if not _all_completed(closing):
+                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean. Nor
+                #    does one with a log that could not be loaded, though Kafka, before its failure is handled, writes
+                #    checkpoints without that log and calls the directory clean.
+                if not _all_completed(closing) or log_dir in self._failed_to_load:
                     continue
                 # 4. Write the recovery points, which are now the logs' ends, and the log starts.
                 logs = logs_by_dir.get(log_dir, {})
@@ -414,7 +422,9 @@ class LogManager:
         """The current (or future) log of a partition, made if there is none.
 
         - `is_new`: the partition cannot have been on this broker before. If it can, its log might be in a log directory
-          that is offline, so KafkaStorageException is raised as long as there is one.
+          that is offline, so KafkaStorageException is raised as long as there is one. Kafka calls all partitions new
+          when a broker starts, and makes the log of one whose disk has just failed anew, empty, in another directory;
+          here KafkaStorageException is raised for one that such a directory holds, by its topic id.
         - `topic_id`, 22 characters. Raises InconsistentTopicIdException when the log has another one.
         - `target_log_directory_id`: the log directory that the controller chose; a preferred one takes precedence.
 
@@ -433,6 +443,8 @@ class LogManager:
                         f"Can not create log for {topic_partition} because log directories "
                         f"{','.join(map(str, offline))} are offline"
                     )
+                if topic_id is not None and (failed := self._failed_log_dir_with(topic_partition, topic_id)):
+                    raise KafkaStorageException(f"The log of {topic_partition} is in {failed}, whose disk has failed")
                 # 3. Make its directory, in the first log directory that allows it.
                 log_dirs = self._log_dirs_for(topic_partition, target_log_directory_id, is_future=is_future)
                 name = log_future_dir_name(topic_partition) if is_future else log_dir_name(topic_partition)
@@ -451,6 +463,18 @@ class LogManager:
                     f"but log already contained topic ID {log.topic_id}"
                 )
             return log
+
+    def _failed_log_dir_with(self, topic_partition: TopicPartition, topic_id: str) -> Path | None:
+        """The log directory that has failed and holds the partition of this topic, or may hold it. Not in Kafka."""
+        for log_dir in self.log_dirs.log_dirs:
+            if log_dir not in self.live_log_dirs or self.log_dir_failure_channel.has_offline_log_dir(str(log_dir)):
+                directory = log_dir / log_dir_name(topic_partition)
+                try:
+                    if directory.is_dir() and stored_topic_id(directory) == topic_id:
+                        return log_dir
+                except Exception:  # it cannot be read
+                    return log_dir
+        return None
 
     def _log_dirs_for(
         self, topic_partition: TopicPartition, target_log_directory_id: str | None, *, is_future: bool
@@ -717,7 +741,7 @@ class LogManager:
     def handle_log_dir_failure(self, log_dir: str) -> None:
         """Stop using a log directory (absolute path) whose disk has failed, and its logs; write nothing there any more.
 
-        Logs that wait for their deletion stay in the queue. Raises KafkaException when no log directory is left.
+        Logs that wait for their deletion stay in the queue. Raises FatalExitError when no log directory is left.
         Kafka: `LogManager.handleLogDirFailure`.
         """
         logger.warning("Stopping serving logs in dir %s", log_dir)
@@ -829,8 +853,12 @@ def _duplicate(log: Log, previous: Log) -> str:
 
 
 def _flush_and_close(log: Log) -> None:
-    log.flush(force_flush_active_segment=True)  # to the very end, so that the recovery point is the end of the log
-    log.close()
+    try:
+        log.flush(force_flush_active_segment=True)  # to the very end, so that the recovery point is the end of the log
+        log.close()
+    except BaseException:
+        log.close_handlers()
+        raise
 
 
 def _all_completed(jobs: list[Callable[[], None]]) -> bool:

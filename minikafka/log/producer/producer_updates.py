@@ -5,7 +5,7 @@ Kafka: `UnifiedLog.updateProducers`.
 
 from collections.abc import Collection
 
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import IllegalStateException, KafkaException
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException, KafkaException
 from minikafka.common.time import Time
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
@@ -22,6 +22,7 @@ from minikafka.network.server.socket_server_config import SocketServerConfig
 logger = logging.getLogger(__name__)
 
 _POLL_TIMEOUT_MS = 300
+_LARGEST_PORT = 65535
 _SCRATCH_BYTES = 1 << 16
 _MOST_ACCEPTED = 20
 """How many connections are accepted in a round. Kafka: `Processor.ConnectionQueueSize`."""
@@ -100,14 +101,15 @@ class SocketServer:
     def open(self) -> None:
         """Open the ports: from now on connections wait to be accepted.
 
-        Raises KafkaException for one that cannot be opened; then none is. Kafka: `Acceptor.openServerSocket`.
+        Raises KafkaException for one that cannot be opened, IllegalArgumentException for a number that no port has;
+        then none is. Kafka: `Acceptor.openServerSocket`.
         """
         try:
             for endpoint in self._config.endpoints:
                 opened = self._open_server_socket(endpoint)
                 port = opened.getsockname()[1]
                 self._acceptors.append(_Acceptor(Endpoint(endpoint.listener_name, endpoint.host, port), opened))
-        except KafkaException:
+        except BaseException:
             self._close_acceptors()
             raise
 
@@ -395,6 +397,8 @@ class SocketServer:
         self._acceptors.clear()
 
     def _close_all(self) -> None:
+        if self._waker < 0:  # that was done before
+            return
         for channel in self.channels:
             self._close(channel)
         self._close_acceptors()
@@ -405,6 +409,8 @@ class SocketServer:
 
     def _open_server_socket(self, endpoint: Endpoint) -> socket.socket:
         """Kafka: `ServerSocketFactory.openServerSocket`."""
+        if not 0 <= endpoint.port <= _LARGEST_PORT:
+            raise IllegalArgumentException(f"port out of range:{endpoint.port}")
         receive_buffer_size = self._config.get_int("socket.receive.buffer.bytes")
         backlog = self._config.get_int("socket.listen.backlog.size")
         opened = None

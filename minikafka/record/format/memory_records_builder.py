@@ -24,13 +24,11 @@ from minikafka.record.format.record_batch import (
 )
 from minikafka.record.format.record_writer import record_size_in_bytes, write_record
 from minikafka.record.format.timestamp_type import TimestampType
-from minikafka.record.kernels.record_columns import RecordColumns, encode
+from minikafka.record.kernels.column import Column
+from minikafka.record.kernels.record_columns import RecordColumns, encode, filter_functions
 from minikafka.record.legacy.legacy_record import message_bytes, record_overhead
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
     from minikafka.record.format.memory_records import MemoryRecords
 
 _OFFSET_AND_SIZE = struct.Struct(">qi")
@@ -147,17 +145,15 @@ class MemoryRecordsBuilder:
             is_control_record=self.is_control_batch,
         )
 
-    def append_columns(self, columns: RecordColumns, places: "NDArray[numpy.int64]") -> None:
-        """Add the records at `places` (ascending int64 array) of `columns`, each at its own offset.
+    def append_columns(self, columns: RecordColumns, places: Column) -> None:
+        """Add the records at `places` (ascending) of `columns`, each at its own offset.
 
         Does what `append_record` does with each, but makes no object for a record unless one is out of the ordinary.
         """
-        import numpy
-
         if not len(places):
             return
-        offsets, timestamps = numpy.asarray(columns.offsets)[places], numpy.asarray(columns.timestamps)[places]
-        base_timestamp = int(timestamps[0]) if self._base_timestamp is None else self._base_timestamp
+        offsets, timestamps = columns.offsets, columns.timestamps
+        base_timestamp = int(timestamps[places[0]]) if self._base_timestamp is None else self._base_timestamp
         last_offset = -1 if self._last_offset is None else self._last_offset
         encoded = None
         if self.magic >= MAGIC_VALUE_V2 and not self._closed_for_appends:
@@ -171,8 +167,8 @@ class MemoryRecordsBuilder:
         self._records += encoded
         self._base_timestamp = base_timestamp
         self.num_records += len(places)
-        self._last_offset = int(offsets[-1])
-        place_of_max = timestamps.argmax()
+        self._last_offset = int(offsets[places[-1]])
+        place_of_max = filter_functions().place_of_largest(timestamps, places)
         if timestamps[place_of_max] > self._max_timestamp:
             self._max_timestamp = int(timestamps[place_of_max])
             self._offset_of_max_timestamp = int(offsets[place_of_max])

@@ -1,5 +1,6 @@
 """One column of a batch's records."""
 
+from array import array
 from collections.abc import Iterator
 from typing import Protocol, overload
 
@@ -21,3 +22,8 @@ class Column(Protocol):
 
     def tolist(self) -> list[int]:
         """The integers as Python's own."""
+
+
+def room_for(size: int) -> "array[int]":
+    """A column of `size` integers for a kernel to write to; zeros at first."""
+    return array("q", bytes(8 * size))

@@ -14,7 +14,7 @@ from minikafka.common.errors import IllegalArgumentException, InvalidRecordExcep
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.record.format.record import Header, Record
 from minikafka.record.format.sequence import increment_sequence
-from minikafka.record.kernels import kernel, writing_kernel
+from minikafka.record.kernels import filter_kernel, kernel, writing_kernel
 from minikafka.record.kernels.column import Column
 
 if TYPE_CHECKING:  # numpy is imported when it is first needed
@@ -66,6 +66,11 @@ def compile_behind() -> None:
 def compiled_functions(compiled_module: str) -> ModuleType | None:
     """The module of this full name, whose functions are compiled; None as long as the plain kernel is in use."""
     return None if _compiled is None else importlib.import_module(compiled_module)
+
+
+def filter_functions() -> ModuleType:
+    """The functions of `filter_kernel`, by the kernel in use."""
+    return compiled_functions("minikafka.record.kernels.compiled_filter_kernel") or filter_kernel
 
 
 def compiled_kernel_for(records: int) -> ModuleType | None:
@@ -275,7 +280,7 @@ def decode(
 
 
 def encode(
-    columns: RecordColumns, places: "NDArray[np.int64]", base_offset: int, base_timestamp: int, last_offset: int
+    columns: RecordColumns, places: Column, base_offset: int, base_timestamp: int, last_offset: int
 ) -> memoryview | None:
     """The records at `places` (ascending) of `columns` as bytes of magic 2; see `writing_kernel.encode`.
 
@@ -293,6 +298,7 @@ def encode(
         return None if end == writing_kernel.NOT_WRITTEN else memoryview(plain_out)[:end]
     import numpy as np
 
+    places = np.asarray(places)
     sizes = np.asarray(ends) - np.asarray(starts)
     out = np.empty(int(sizes[places].sum()) + len(places) * writing_kernel.MOST_GROWTH, np.uint8)
     end = compiled.encode(

@@ -3,7 +3,7 @@
 import enum
 from abc import ABC, abstractmethod
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
 from minikafka.record.codecs.compression import Compression
@@ -19,12 +19,9 @@ from minikafka.record.format.record_batch import (
 )
 from minikafka.record.format.timestamp_type import TimestampType
 from minikafka.record.kernels.batch_run import BatchRun, batch_runs
-from minikafka.record.kernels.record_columns import RecordColumns
+from minikafka.record.kernels.column import Column, room_for
+from minikafka.record.kernels.record_columns import RecordColumns, filter_functions
 from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
-
-if TYPE_CHECKING:  # numpy is imported when it is first needed
-    import numpy
-    from numpy.typing import NDArray
 
 
 class BatchRetention(enum.Enum):
@@ -50,8 +47,8 @@ class RetainedRecords(NamedTuple):
     log cannot hold them.
     """
 
-    places: "NDArray[numpy.int64]"
-    invalid_places: "NDArray[numpy.int64]"
+    places: Column
+    invalid_places: Column
 
 
 class RecordFilter(ABC):
@@ -181,15 +178,15 @@ def _filter_batch(batch: RecordBatch | LegacyRecordBatch, record_filter: RecordF
 
 def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, result: FilterResult) -> None:
     """Do what `_filter_batch` does for each batch, but look closely only at those that change."""
-    import numpy
-
+    kernel = filter_functions()
     # 1. Which records stay, and how many of them lie before each batch?
     record_filter.check_batch_retention(run.batch(0))
     places, invalid_places = record_filter.retained_records(run.batch(0), run.columns)
-    tombstones = places[numpy.asarray(run.columns.value_end)[places] < 0]
-    retained_before, tombstones_before, invalid_before = (
-        numpy.searchsorted(some, run.firsts).tolist() for some in (places, tombstones, invalid_places)
-    )
+    tombstones = _tombstones(run.columns, places)
+    counts = [room_for(len(run.firsts)) for _ in range(3)]
+    for some, before in zip((places, tombstones, invalid_places), counts, strict=True):
+        kernel.count_before(some, run.firsts, before)
+    retained_before, tombstones_before, invalid_before = counts
     for number, (first, stop) in enumerate(pairwise(run.firsts)):
         result.bytes_read += run.positions[number + 1] - run.positions[number]
         result.messages_read += stop - first
@@ -201,11 +198,12 @@ def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, re
             _copy(run, number, result)
         # 3. Some, or tombstones: write it anew.
         elif begin < end:
-            columns = run.columns.part(first, stop)
+            columns, within = run.columns.part(first, stop), room_for(end - begin)
+            kernel.shift(places, begin, end, first, within)
             _retain(
                 run.batch(number),
                 columns,
-                places[begin:end] - first,
+                within,
                 record_filter,
                 result,
                 contains_marker_for_empty_txn=False,
@@ -235,16 +233,14 @@ def _copy(run: BatchRun, number: int, result: FilterResult) -> None:
 def _retain(
     batch: RecordBatch | LegacyRecordBatch,
     columns: RecordColumns,
-    places: "NDArray[numpy.int64]",
+    places: Column,
     record_filter: RecordFilter,
     result: FilterResult,
     *,
     contains_marker_for_empty_txn: bool,
 ) -> None:
     """Keep the records at `places`, which are some or all of the batch."""
-    import numpy
-
-    contains_tombstones = bool((numpy.asarray(columns.value_end)[places] < 0).any())
+    contains_tombstones = len(_tombstones(columns, places)) > 0
     need_to_set_delete_horizon = (
         contains_tombstones or contains_marker_for_empty_txn
     ) and batch.delete_horizon_ms is None
@@ -266,7 +262,7 @@ def _retain(
     filtered = builder.build()
     result.output += filtered.buffer
     info = builder.info()
-    max_offset = int(numpy.asarray(columns.offsets)[places].max())
+    max_offset = int(columns.offsets[filter_functions().place_of_largest(columns.offsets, places)])
     result.update_retained_batch_metadata(
         max_timestamp=info.max_timestamp,
         last_offset=info.shallow_offset_of_max_timestamp,
@@ -276,10 +272,16 @@ def _retain(
     )
 
 
+def _tombstones(columns: RecordColumns, places: Column) -> Column:
+    """Those of `places` whose records have no value."""
+    out = room_for(len(places))
+    return out[: filter_functions().tombstones(columns.value_end, places, out)]
+
+
 def _build_retained_records(
     batch: RecordBatch | LegacyRecordBatch,
     columns: RecordColumns,
-    places: "NDArray[numpy.int64]",
+    places: Column,
     delete_horizon_ms: int | None,
 ) -> MemoryRecordsBuilder:
     """A batch of magic 2 like `batch`, whose magic may be lower, with the records at `places`.

@@ -17,6 +17,7 @@ snapshot is read, and the whole log behind it: a part at its end that no quorum 
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,10 +49,9 @@ from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
-    NamedMessage,
     ReplayedImage,
     decided,
-    messages_in,
+    messages_of,
     snapshot_end,
 )
 
@@ -156,8 +156,15 @@ class _Replayed:
     def read(self, log: MetadataLog) -> Iterator[Damage]:
         """Replay all of `log`; a damage ends it."""
         self._file = log.path
+        directory, name = os.path.split(log.path)
         try:
-            for _, message in decided(self._messages(log)):
+            if snapshot_end(name) is not None:
+                names = [name]
+            else:
+                directory, names = log.path, [entry.name for entry in log.storage.entries(log.path)]
+            for _, message in decided(
+                messages_of(names, lambda name: self._records_of(log.storage, joined(directory, name)))
+            ):
                 self._image.replay(message)
         except DAMAGE as error:
             yield Damage.of(self._file, 0, error)
@@ -166,25 +173,12 @@ class _Replayed:
         """The state now."""
         return self._image.image()
 
-    def _messages(self, log: MetadataLog) -> Iterator[NamedMessage]:
-        if snapshot_end(os.path.basename(log.path)) is not None:
-            yield from self._messages_of(log.storage, log.path, 0)
-            return
-        names = [entry.name for entry in log.storage.entries(log.path)]
-        newest = max((name for name in names if snapshot_end(name) is not None), default=None)
-        read_to = 0
-        if newest is not None:
-            read_to = snapshot_end(newest) or 0
-            yield from self._messages_of(log.storage, joined(log.path, newest), 0)
-        for name in names:
-            if name.endswith(LOG_FILE_SUFFIX):
-                yield from self._messages_of(log.storage, joined(log.path, name), read_to)
-
-    def _messages_of(self, storage: Storage, path: str, first_offset: int) -> Iterator[NamedMessage]:
+    @contextmanager
+    def _records_of(self, storage: Storage, path: str) -> Iterator[FileRecords]:
         self._file = path
         opened, size = storage.open_now(path)
         try:
-            yield from messages_in(FileRecords(Path(path), opened, 0, size, is_slice=True), first_offset)
+            yield FileRecords(Path(path), opened, 0, size, is_slice=True)
         finally:
             opened.close()
 

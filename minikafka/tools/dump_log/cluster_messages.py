@@ -1,8 +1,10 @@
 """The messages in the metadata log of a cluster (`__cluster_metadata`) and in its snapshots."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 
 from minikafka.common.errors import CorruptRecordException, KafkaException, MetadataParseException
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.messages.cluster_metadata import RemoveTopicRecord
 from minikafka.messages.framed_message import read_framed
 from minikafka.messages.message_codec import Message
@@ -28,11 +30,25 @@ def snapshot_end(name: str) -> int | None:
     return int(offset) if name.endswith(SNAPSHOT_SUFFIX) and dash == "-" and offset.isdigit() else None
 
 
-def messages_in(records: FileRecords, first_offset: int) -> Iterator[NamedMessage]:
-    """The messages of a file from `first_offset` on.
+def messages_of(
+    names: Collection[str], records_of: Callable[[str], AbstractContextManager[FileRecords]]
+) -> Iterator[NamedMessage]:
+    """The messages in files of these names: all of the newest snapshot, and those of the log behind it.
 
-    Raises what damaged batches raise, and KafkaException with file and offset for an unreadable record.
+    `records_of` opens one of the files. Raises what it raises, what damaged batches raise, and KafkaException with file
+    and offset for an unreadable record.
     """
+    segments = sorted(name for name in names if name.endswith(LOG_FILE_SUFFIX))
+    snapshots = {name: end for name in names if (end := snapshot_end(name)) is not None}
+    newest = max(snapshots, default=None)
+    read_from = {} if newest is None else {newest: 0}
+    read_from |= dict.fromkeys(segments, 0 if newest is None else snapshots[newest])
+    for name, first_offset in read_from.items():
+        with records_of(name) as records:
+            yield from _messages_in(records, first_offset)
+
+
+def _messages_in(records: FileRecords, first_offset: int) -> Iterator[NamedMessage]:
     for batch in records.batches():
         if batch.is_control_batch or batch.last_offset < first_offset:
             continue

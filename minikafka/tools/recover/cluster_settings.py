@@ -1,28 +1,26 @@
 """The settings of topics and brokers in the metadata log of their cluster."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.config_resource import ConfigResourceType
-from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
 from minikafka.messages.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
-    SNAPSHOT_SUFFIX,
-    NamedMessage,
     ReplayedImage,
     decided,
-    messages_in,
-    snapshot_end,
+    messages_of,
 )
 from minikafka.tools.failure import naming
 
 
 class ClusterSettings(NamedTuple):
-    """Settings by the topic's name, and by the broker's number; "" stands for all brokers."""
+    """Settings by the name of each topic, and by the broker's number; "" stands for all brokers."""
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
@@ -35,10 +33,12 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`.
     """
     replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
-    for _, message in decided(_messages(directory)):
+    names = [file.name for file in directory.iterdir()]
+    for _, message in decided(messages_of(names, lambda name: _records_of(directory / name))):
         replayed.replay(message)
-    found = ClusterSettings({}, {})
-    for resource, settings in replayed.image().configs.resource_data.items():
+    image = replayed.image()
+    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {})
+    for resource, settings in image.configs.resource_data.items():
         if resource.type is ConfigResourceType.TOPIC:
             found.topics[resource.name] = dict(settings)
         elif resource.type is ConfigResourceType.BROKER:
@@ -46,30 +46,25 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     return found
 
 
-def topic_settings_beside(partition: Path, topic: str) -> dict[str, str]:
-    """The topic's settings in the metadata log of the log directory in which `partition` lies; none without such a log.
+def topic_settings_beside(partition: Path, topic: str) -> dict[str, object] | None:
+    """What the metadata log in the log directory of `partition` says of the topic: its settings, over those of all
+    brokers; None without such a log, or if it does not name the topic.
 
     Raises what `read_cluster_settings` raises.
     """
     metadata = partition.parent / METADATA_DIRECTORY
-    return read_cluster_settings(metadata).topics.get(topic, {}) if metadata.is_dir() else {}
+    cluster = read_cluster_settings(metadata) if metadata.is_dir() else None
+    if cluster is None or topic not in cluster.topics:
+        return None
+    return {**log_settings(cluster.brokers.get("", {})), **cluster.topics[topic]}
 
 
-def _messages(directory: Path) -> Iterator[NamedMessage]:
-    snapshots = [file for file in directory.glob(f"*{SNAPSHOT_SUFFIX}") if snapshot_end(file.name) is not None]
-    newest = max(snapshots, default=None, key=lambda file: file.name)
-    read_to = 0 if newest is None else snapshot_end(newest.name) or 0
-    if newest is not None:
-        yield from _messages_of(newest, 0)
-    for log in sorted(directory.glob(f"*{LOG_FILE_SUFFIX}")):
-        yield from _messages_of(log, read_to)
-
-
-def _messages_of(file: Path, first_offset: int) -> Iterator[NamedMessage]:
+@contextmanager
+def _records_of(file: Path) -> Iterator[FileRecords]:
     require_regular(file, follow_links=True)
     records = FileRecords.open(file, mutable=False)
     try:
         with naming(file):
-            yield from messages_in(records, first_offset)
+            yield records
     finally:
         records.close_handlers()

@@ -15,6 +15,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
@@ -59,7 +60,12 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def known_of(log_dir: Path, partition: TopicPartition) -> dict:
-    """What the log directory's files say about the partition; a damaged checkpoint counts as empty, as in Kafka."""
+    """What the log directory's files say about the partition; a damaged checkpoint counts as empty, as in Kafka.
+
+    They say nothing of the metadata log, which Kafka loads as after a kill whatever they are. Kafka: `KafkaRaftLog`.
+    """
+    if partition.topic == CLUSTER_METADATA_TOPIC_NAME:
+        return {"log_start_offset": 0, "recovery_point": 0, "last_shutdown_clean": False}
     return {
         "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
         "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),

@@ -10,6 +10,7 @@ from pathlib import Path
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import KafkaStorageException
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -191,7 +192,7 @@ class LogDir:
         if "cleanup.policy" in settings:
             config = LogConfig.from_props(settings, config.props)
         return NextStart(
-            self._clean,
+            self._clean and topic_partition.topic != CLUSTER_METADATA_TOPIC_NAME,  # Kafka: `KafkaRaftLog`
             self._recovery_points.get(topic_partition, 0),
             self._log_start_offsets.get(topic_partition, 0),
             config,

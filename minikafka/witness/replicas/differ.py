@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.messages.message_codec import Message
@@ -24,6 +25,7 @@ from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
 from minikafka.witness.replicas.run import Answer, ReplicaObservation, ReplicaRunner
 from minikafka.witness.replicas.unique_ids import rename_without_unique_ids
 from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload
+from minikafka.witness.unordered_lists import UNORDERED, sort_unordered
 
 _OFTEN_DOWN = {"crash": 5, "stop": 2, "change": 8, "publish": 12}
 _ASKED = {"delete_records": 8, "list_offsets": 8, "offset_for_leader_epoch": 8, "fetch": 30}
@@ -150,16 +152,19 @@ def _first_difference(path: str, mine, kafkas) -> tuple[str, object, object] | N
 
 
 def _comparable(answers: Mapping[int, object]) -> dict[int, object]:
-    """Answers without what nothing determines: which of the live brokers Kafka names as the controller."""
-    return {ticket: _without_controller(answer) for ticket, answer in answers.items()}
+    """Answers without what nothing determines: the order of some lists, and which of the live brokers Kafka names as
+    the controller.
+    """
+    return {ticket: _determined(answer) for ticket, answer in answers.items()}
 
 
-def _without_controller(answer: object) -> object:
-    if not isinstance(answer, Answer) or answer.api_key is not ApiKeys.METADATA:
+def _determined(answer: object) -> object:
+    if not isinstance(answer, Answer) or answer.api_key not in UNORDERED:
         return answer
-    body = parse_response(answer.api_key, answer.version, answer.data)[1]
-    body.controller_id = -1
-    return plain(body)
+    told = contents(answer)
+    if answer.api_key is ApiKeys.METADATA:
+        del told["controller_id"]
+    return len(answer.data), told
 
 
 def plain(value: object) -> object:
@@ -175,10 +180,15 @@ def _in_words(value: object) -> str:
     return f"{contents(value)} as {value.data.hex()}" if isinstance(value, Answer) else str(value)
 
 
-def contents(answer: object) -> object:
-    """What was answered: a response's fields by their names, or what an append came to."""
+def contents(answer: object) -> Any:
+    """What was answered: a response's fields by their names, or what an append came to.
+
+    Lists whose order says nothing are sorted.
+    """
     if isinstance(answer, Answer):
-        return plain(parse_response(answer.api_key, answer.version, answer.data)[1])
+        body = parse_response(answer.api_key, answer.version, answer.data)[1]
+        sort_unordered(answer.api_key, body)
+        return plain(body)
     return dict(sorted(answer.items())) if isinstance(answer, dict) else answer  # an append has no order of answers
 
 

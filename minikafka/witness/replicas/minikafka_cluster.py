@@ -107,7 +107,7 @@ class MinikafkaCluster:
     def truncate(self, broker_id: int, partition: str, offset: int) -> None:
         online = self.replica_manager(broker_id).online_partition(_topic_partition(partition))
         if online is not None:
-            online.truncate_to(offset, is_future=False)
+            online.truncate_to(offset)
 
     # The controller's side
 

@@ -6,7 +6,7 @@ offsets stand as the workload writes them, because the queries work out where th
 
 from collections.abc import Iterator, Sequence
 
-from minikafka.common.java_hash import java_hash
+from minikafka.common.java.java_hash import java_hash
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.dataframes import local_frame

@@ -8,7 +8,7 @@ from minikafka.common.errors import (
     LogCleaningAbortedException,
     LogCleaningException,
 )
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import FatalExitError, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
@@ -109,7 +109,7 @@ def test_initial_offline_dirs_are_not_used(two_managers):
 def test_without_any_log_directory_there_is_no_manager(tmp_path):
     """Where Kafka halts the process."""
     (tmp_path / "a").write_text("a file")
-    with pytest.raises(KafkaException, match="none of the specified log dirs"):
+    with pytest.raises(FatalExitError, match="none of the specified log dirs"):
         log_dirs_of(tmp_path / "a")
 
 

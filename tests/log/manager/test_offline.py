@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import FatalExitError, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.tools.verify.findings import Finding
 from minikafka.tools.verify.log_dir_verifier import partitions_of
@@ -192,7 +192,7 @@ def test_the_last_log_directory_fails(two_managers):
     one = managers.minikafka
     one.start()
     one.manager.handle_log_dir_failure(str(one.log_dirs[0]))
-    with pytest.raises(KafkaException, match="all log dirs in .* have failed"):
+    with pytest.raises(FatalExitError, match="all log dirs in .* have failed"):
         one.manager.handle_log_dir_failure(str(one.log_dirs[1]))
 
 

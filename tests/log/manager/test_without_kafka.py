@@ -14,12 +14,12 @@ from minikafka.common.errors import (
     KafkaException,
     KafkaStorageException,
 )
-from minikafka.common.job_pool import JobPool
-from minikafka.common.scala_hash_map import (
+from minikafka.common.java.scala_hash_map import (
     in_order_of_a_map_grown,
     in_order_of_a_map_made_at_once,
     in_order_of_an_immutable_map,
 )
+from minikafka.common.job_pool import JobPool
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition

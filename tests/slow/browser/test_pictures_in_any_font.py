@@ -30,7 +30,7 @@ def pictures(notebook):
                 yield drawing.drawing_of("\n" + base64.b64decode(data).decode().replace("<style>", "\n<style>", 1))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(chromium):
     page = chromium.new_page()
     yield page

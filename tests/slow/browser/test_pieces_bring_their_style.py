@@ -1,5 +1,7 @@
 """Each stored output looks as it should, whatever stands above and below it: it brings the style that it needs."""
 
+import json
+
 import nbformat
 import pytest
 
@@ -7,13 +9,15 @@ from minikafka.lab.course.lesson_notebooks import lessons, translations
 from minikafka.lab.widgets import drawing
 
 pytestmark = pytest.mark.browser
-LOOKS = """() => [...document.querySelectorAll("section")].sort((a, b) => a.id - b.id).map(section =>
+LOOKS = """() => JSON.stringify([...document.querySelectorAll("section")].sort((a, b) => a.id - b.id).map(section =>
     [...section.querySelectorAll("*:not(style)")].map(element => {
         const looks = getComputedStyle(element);
         const names = ["color", "backgroundColor", "fontFamily", "fontSize", "fontWeight", "fontStyle", "fill", "stroke",
             "padding", "margin", "border", "display", "whiteSpace", "overflowX", "maxWidth", "textAlign"];
         return element.tagName + "." + element.getAttribute("class") + " " + names.map(name => looks[name]).join("; ");
-    }))"""
+    })))"""
+WEAR = """theme => theme ? document.body.setAttribute("data-jp-theme-light", theme)
+    : document.body.removeAttribute("data-jp-theme-light")"""
 
 
 @pytest.mark.parametrize("notebook", [*lessons(), *translations()], ids=lambda path: path.parent.name + path.stem)
@@ -27,14 +31,20 @@ def test_outputs_look_the_same_with_their_own_styles_in_any_order(chromium, note
     assert len(pieces) > 5
     sections = [f'<section id="{number}">{piece}</section>' for number, piece in enumerate(pieces)]
     bare = [drawing.without_style(section) for section in sections]
-    for scheme, theme in (("light", ""), ("dark", ""), ("light", ' data-jp-theme-light="false"')):
-        page = chromium.new_page(color_scheme=scheme)
-        looks = []
-        for head, body in ((drawing.PAGE_STYLE, bare), ("", sections), ("", sections[::-1])):
-            page.set_content(f"<html><head>{head}</head><body{theme}>{''.join(body)}</body></html>")
-            looks.append(page.evaluate(LOOKS))
-        page.close()
-        assert looks[0] == looks[1] == looks[2]
+    page = chromium.new_page()
+    looks = []
+    for head, body in ((drawing.PAGE_STYLE, bare), ("", sections), ("", sections[::-1])):
+        page.set_content(f"<html><head>{head}</head><body>{''.join(body)}</body></html>")
+        looks.append([looks_of(page, *worn) for worn in (("light", ""), ("dark", ""), ("light", "false"))])
+    page.close()
+    assert looks[0] == looks[1] == looks[2]
+
+
+def looks_of(page, scheme, theme):
+    """How each element looks, section by section, where the browser prefers that scheme and JupyterLab wears the theme."""
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(WEAR, theme)
+    return json.loads(page.evaluate(LOOKS))
 
 
 def test_a_piece_alone_looks_as_among_all(chromium):

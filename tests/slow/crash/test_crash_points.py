@@ -143,18 +143,19 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_whatever_is_left_is_opened_equally(kafka, two_live_logs, name):
+def test_whatever_is_left_is_opened_equally(kafka, two_live_logs, name, share):
+    """A run opens a quarter of the disk states of each case."""
     before, step, config = CASES[name]
     logs = two_live_logs()
     runner = prepared_runner(before, logs, config)
     stopped = DiskStates(runner)
     stopped.do(step)
     assert len(stopped.disk_states) > 10
-    stopped.open_all(kafka, logs)
+    stopped.open_all(kafka, logs, share(stopped.disk_states, 4))
 
 
 @pytest.mark.parametrize("name", ["append and roll", "truncation", "cleaning", "splitting a segment"])
-def test_a_recovery_that_stops_is_recovered(kafka, two_live_logs, name):
+def test_a_recovery_that_stops_is_recovered(kafka, two_live_logs, name, share):
     """In some of the disk states work stops again, while minikafka recovers."""
     before, step, config = CASES[name]
     logs = two_live_logs()
@@ -168,7 +169,7 @@ def test_a_recovery_that_stops_is_recovered(kafka, two_live_logs, name):
         runner.checkpoints = known
         again = DiskStates(runner, when, stopped.values)
         again.do(RECOVER)
-        again.open_all(kafka, logs)
+        again.open_all(kafka, logs, share(again.disk_states, 4))
 
 
 def prepared_runner(before, logs, config):
@@ -207,13 +208,13 @@ class DiskStates:
         with file_ops.observe(self._after):
             step(self.runner)
 
-    def open_all(self, kafka, logs) -> None:
-        """Let the log go, and demand that each disk state is opened equally, with all that had been flushed."""
+    def open_all(self, kafka, logs, disk_states) -> None:
+        """Let the log go, and demand that each of these disk states is opened equally, with all that had been flushed."""
         kept = batches(self.runner.directory)
         now_ms = self.runner.time.milliseconds()
         self.runner.let_go()
         log_dir = logs.directories[0].parents[1] / "stopped"
-        for when, disk_state, flushed in self.disk_states:
+        for when, disk_state, flushed in disk_states:
             put(disk_state, log_dir)
             try:
                 observation, opened = open_both(kafka, logs, log_dir, self.runner.config, now_ms)

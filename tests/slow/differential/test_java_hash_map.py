@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash_map import JavaHashMap
 
 
 class Same:

@@ -12,6 +12,7 @@ from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.replicas.differ import plain
+from minikafka.witness.unordered_lists import sort_unordered
 from tests.broker.test_every_api import SERVED
 
 LOGGER = ConfigResourceType.BROKER_LOGGER
@@ -123,6 +124,7 @@ class BothSides:
 def made_equal(api, body):
     if api in MASKS:
         MASKS[api](body)
+    sort_unordered(api, body)
     return body
 
 
@@ -135,12 +137,8 @@ def mask_cluster(body):
 
 
 def mask_configs(body):
-    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied.
-
-    Settings that are not Kafka's come in the order of a hash table of all that is set, and more is set for Kafka.
-    """
+    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied."""
     for result in body.results:
-        result.configs.sort(key=lambda entry: entry.name)
         if result.resource_type == LOGGER:
             result.configs = [each for each in result.configs if each.name == "root"]
         for entry in result.configs:
@@ -152,31 +150,15 @@ def mask_configs(body):
 
 
 def mask_log_dirs(body):
-    """Paths and free space; partitions come in the order of hash tables."""
+    """Paths and free space."""
     for result in body.results:
         result.log_dir, result.usable_bytes, result.total_bytes = "", 0, 0
-        result.topics.sort(key=lambda topic: topic.name)
-        for topic in result.topics:
-            topic.partitions.sort(key=lambda partition: partition.partition_index)
 
 
 def mask_topics(body):
     """Ids are drawn."""
     for topic in body.topics:
         topic.topic_id = ""
-
-
-def mask_new_topics(body):
-    """Ids are drawn. Topics that are refused before the controller is asked come in the order of hash sets."""
-    mask_topics(body)
-    body.topics.sort(key=lambda topic: topic.name)
-
-
-def mask_deleted_topics(body):
-    """Kafka shuffles them, so that nobody learns from their order what he may not know."""
-    body.responses.sort(
-        key=lambda topic: (topic.name or "", topic.topic_id, topic.error_code, topic.error_message or "")
-    )
 
 
 def mask_versions(body):
@@ -186,19 +168,11 @@ def mask_versions(body):
 
 
 def mask_metadata(body):
-    """Ids of clusters are drawn, ports are free ones; all topics come in the order of a hash map."""
+    """Ids of clusters are drawn, ports are free ones."""
     assert body.cluster_id is None or len(body.cluster_id) == 22
     body.cluster_id = None
     for broker in body.brokers:
         broker.port = 0
-    body.topics.sort(key=lambda topic: (topic.name or "", topic.topic_id))
-
-
-def mask_produced(body):
-    """Topics and partitions come in the order of a hash map of topics' ids, and these are drawn."""
-    body.responses.sort(key=lambda topic: (topic.name, topic.topic_id))
-    for topic in body.responses:
-        topic.partition_responses.sort(key=lambda partition: partition.index)
 
 
 def mask_fetch(body):
@@ -206,21 +180,13 @@ def mask_fetch(body):
     body.session_id = min(body.session_id, 1)
 
 
-def mask_resources(body):
-    """Names come in the order of hash tables."""
-    body.config_resources.sort(key=lambda resource: (resource.resource_type, resource.resource_name))
-
-
 MASKS = {
+    ApiKeys.API_VERSIONS: mask_versions,
+    ApiKeys.CREATE_TOPICS: mask_topics,
     ApiKeys.DESCRIBE_CLUSTER: mask_cluster,
     ApiKeys.DESCRIBE_CONFIGS: mask_configs,
     ApiKeys.DESCRIBE_LOG_DIRS: mask_log_dirs,
     ApiKeys.DESCRIBE_TOPIC_PARTITIONS: mask_topics,
-    ApiKeys.CREATE_TOPICS: mask_new_topics,
-    ApiKeys.DELETE_TOPICS: mask_deleted_topics,
-    ApiKeys.API_VERSIONS: mask_versions,
-    ApiKeys.METADATA: mask_metadata,
     ApiKeys.FETCH: mask_fetch,
-    ApiKeys.PRODUCE: mask_produced,
-    ApiKeys.LIST_CONFIG_RESOURCES: mask_resources,
+    ApiKeys.METADATA: mask_metadata,
 }

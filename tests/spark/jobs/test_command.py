@@ -278,17 +278,25 @@ def test_damage_is_told_in_one_line(tmp_path):
     assert "CorruptRecordException" in line and str(log) in line
 
 
+@pytest.fixture
+def on_the_session(spark, monkeypatch):
+    """Run a command in this process, on the session of the tests, which goes on."""
+    monkeypatch.setattr("minikafka.spark.jobs.job_session.job_session", lambda *_: spark)
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)
+    return lambda *arguments: CliRunner().invoke(main, ["spark", *map(str, arguments)])
+
+
 @pytest.mark.slow
-def test_lag_says_that_there_are_no_commits_to_be_found():
-    done = run("lag", GOLDEN)
-    assert done.returncode == 0 and done.stdout.split()[:3] == ["group", "topic", "partition"]
+def test_lag_says_that_there_are_no_commits_to_be_found(on_the_session):
+    done = on_the_session("lag", GOLDEN)
+    assert done.exit_code == 0 and done.stdout.split()[:3] == ["group", "topic", "partition"]
     assert done.stderr == f"There is no topic __consumer_offsets in {GOLDEN}, so lag knows of nothing\n"
 
 
 @pytest.mark.slow
-def test_verify_says_how_many_partitions_are_sound():
-    done = run("verify", GOLDEN)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1 partition sound\n", "")
+def test_verify_says_how_many_partitions_are_sound(on_the_session):
+    done = on_the_session("verify", GOLDEN)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "1 partition sound\n", "")
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ from textwrap import indent
 from minikafka.lab.rebuild.exam.comparison import Difference, first_difference
 from minikafka.lab.rebuild.exam.judged_story import JudgedStory, judged
 from minikafka.lab.rebuild.exam.learners_log import LearnersLog
-from minikafka.lab.rebuild.exam.stories import Story, drawn_story
+from minikafka.lab.rebuild.exam.stories import Story, drawn_story, told_story
 from minikafka.lab.rebuild.trial import judge_name
-from minikafka.witness.log.workload import Workload
 
 _ONE_SEGMENT = {"internal.segment.bytes": "1048576", "index.interval.bytes": "4096", "segment.index.bytes": "10485760"}
 _STORIES, _STEPS = 6, 30
@@ -53,7 +52,7 @@ class Question:
     settings: tuple[dict[str, str], ...]
     proves: str
     leaves_open: str
-    chosen: tuple[str, ...] = ()  # stories that are always told first: operations of a workload, line by line
+    chosen: tuple[str, ...] = ()  # stories that are always told first: their steps, line by line
 
     def judged(self, seed: int) -> list[JudgedStory]:
         """The stories that `seed` draws, done by the judge's log."""
@@ -70,7 +69,7 @@ class Question:
 
     def _stories(self, seed: int) -> Iterator[Story]:
         for lines in self.chosen:
-            yield Story({**_ONE_SEGMENT, **self.settings[-1]}, Workload.parse(lines).operations)
+            yield told_story(lines, {**_ONE_SEGMENT, **self.settings[-1]})
         for number in range(_STORIES):
             config = {**_ONE_SEGMENT, **self.settings[number % len(self.settings)]}
             yield drawn_story(f"{self.name} {seed} {number}", config, _STEPS, self.kinds)
@@ -143,6 +142,13 @@ LADDER = (
         _RECOVERED,
         "after a kill the log ends before the first batch that is torn or damaged, and its indexes are made again",
         "damage in an older segment, a recovery point, writes that were lost out of order",
+        chosen=(
+            # What was read again does not count for the interval: the batch behind the recovery gets no entry.
+            "append_as_leader [1x200]\n" * 3 + "damage cut=5\nappend_as_leader [1x10]\nappend_as_leader [1x10]\n",
+            # A recovery ends with an entry for the largest time, which a later close does not make up for.
+            "append_as_leader [1x10]\ntick 700\nappend_as_leader [1x10]\nappend_as_leader [1x10]\n"
+            "damage cut=5\ntick 700\nappend_as_leader [1x10]\n",
+        ),
     ),
     Question(
         "7. leader epochs",
@@ -160,9 +166,14 @@ LADDER = (
         "what is known of each producer is kept where a segment ends and where the log is closed, and is there when it "
         "is opened again; old snapshots go that belong to no segment",
         "that a retry is recognised, that a gap in the sequences is refused, what a kill does to snapshots",
-        chosen=(  # after the largest sequence number comes 0
+        chosen=(
+            # After the largest sequence number comes 0.
             "append_as_leader [2x10 pid=1 epoch=0 seq=2147483646]\nappend_as_leader [2x10 pid=1 epoch=0 seq=0]\n"
             "append_as_leader [3x10 pid=2 epoch=0 seq=2147483646]\nreopen\n",
+            # The newest snapshot at whose offset no segment begins lies before the last segment.
+            "append_as_leader [2x10 pid=1 epoch=0 seq=0]\nreopen\nappend_as_leader [2x10 pid=1 epoch=0 seq=2]\n"
+            "roll leo\nreopen\n",
+            "append_as_leader [2x10 pid=0 epoch=0 seq=0]\n",
         ),
     ),
     Question(
@@ -178,6 +189,9 @@ LADDER = (
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=5 epoch=0]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
             "append_as_leader [1x10]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+            # A transaction of two batches that begins at offset 0.
+            "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=4 epoch=0 seq=1 txn]\nreopen\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
         ),
     ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minikafka.common.own_directory import own_directory
+from minikafka.common.own_directory import own_memory
 from minikafka.lab.rebuild.exam.stories import Damage, Step, Story
 from minikafka.lab.rebuild.trial import judge_factory
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -37,7 +37,7 @@ class JudgedStory:
 
 def judged(story: Story, suffixes: Sequence[str] = ("",)) -> JudgedStory:
     """Let the judge's log do the story, in a directory that is gone afterwards; kept are files with these suffixes."""
-    with tempfile.TemporaryDirectory(prefix="judge-", dir=own_directory()) as desk:
+    with tempfile.TemporaryDirectory(prefix="judge-", dir=own_memory()) as desk:
         runner = Runner(judge_factory(), Path(desk, "topic-0"), Workload((), story.config))
         try:
             steps = tuple(_judged(runner, step) for step in story.steps)

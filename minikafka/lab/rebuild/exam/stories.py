@@ -52,6 +52,19 @@ class Story:
         return ", ".join(f"{name} {value}" for name, value in self.settings.items())
 
 
+def told_story(lines: str, config: dict[str, str]) -> Story:
+    """A story of these steps, a line for each: an operation of a workload, or a damage such as `damage cut=5`."""
+    return Story(config, tuple(map(_step, lines.splitlines())))
+
+
+def _step(line: str) -> Step:
+    kind, _, how = line.partition(" ")
+    if kind == "damage":
+        name, _, count = how.partition("=")
+        return Damage(**{name: int(count)})
+    return parse_operation(line)
+
+
 def drawn_story(seed: object, config: dict[str, str], steps: int, kinds: Sequence[str]) -> Story:
     """A story of `steps` steps of these kinds, drawn from `seed`; three appends come first.
 

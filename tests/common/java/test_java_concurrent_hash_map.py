@@ -2,7 +2,7 @@
 
 import random
 
-from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.topic_partition import TopicPartition
 
 
@@ -19,16 +19,6 @@ def test_partitions_come_in_javas_order(kafka):
             java.put(new(*key), 1)
         walked = [TopicPartition(key.topic(), key.partition()) for key in java.keySet()]
         assert in_order_of_concurrent_hash_map(keys) == walked, size
-
-
-def test_numbers_come_in_javas_order(kafka):
-    draw = random.Random(12)
-    for size in (1, 5, 11, 12, 30):
-        keys = draw.sample(range(2000), size)
-        java = kafka.find_class("java.util.concurrent.ConcurrentHashMap")()
-        for key in keys:
-            java.put(key, 1)
-        assert in_order_of_concurrent_hash_map(keys) == list(java.keySet()), size
 
 
 def test_the_map_grows_at_the_twelfth_key():

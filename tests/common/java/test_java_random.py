@@ -3,7 +3,7 @@
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.java_random import JavaRandom
+from minikafka.common.java.java_random import JavaRandom
 
 
 def test_numbers_and_shuffles_are_java_s(kafka):

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.common.scala_hash_map import in_order_of_a_group, in_order_of_an_any_ref_map
+from minikafka.common.java.scala_hash_map import in_order_of_an_any_ref_map
 from minikafka.common.topic_partition import TopicPartition
 
 
@@ -29,15 +29,3 @@ def test_the_order_of_an_any_ref_map(kafka):
         assert [str(key) for key in in_order_of_an_any_ref_map(keys)] == [
             str(text) for text in scalas.keysIterator().mkString(" ").split()
         ]
-
-
-def test_parts_of_a_trie_are_tries():
-    """What Kafka answered to DeleteRecords for partitions that there are not."""
-
-    def ordered(topic, *indexes):
-        return [key.partition for key in in_order_of_a_group([TopicPartition(topic, each) for each in indexes], 7)]
-
-    assert ordered("drawn-1-b", -1, 2) == [2, -1]
-    assert ordered("nope", 2, 1, 7, 0) == [2, 7, 0, 1]
-    assert ordered("drawn-1-e", 2, 1, -1, 3) == [3, 2, -1, 1]
-    assert in_order_of_a_group([TopicPartition("nope", 1), TopicPartition("nope", 0)], 4)[0].partition == 1

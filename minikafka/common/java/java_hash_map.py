@@ -16,12 +16,11 @@ order of another (by file). So bytes on disk and printed lines follow from how J
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from minikafka.common.java_hash import java_hash
-from minikafka.common.topic_id_partition import TopicIdPartition
+from minikafka.common.java.java_hash import java_hash
+from minikafka.common.java.tree_bucket import TreeBucket
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.tree_bucket import TreeBucket
 
-K = TypeVar("K", bound=int | str | TopicPartition | TopicIdPartition)
+K = TypeVar("K", bound=int | str | TopicPartition)
 V = TypeVar("V")
 
 _INITIAL_CAPACITY = 16

@@ -7,25 +7,20 @@ of buckets, and that on how the map was made: all at once, or one key after anot
 Keys with equal hashes are in the order of insertion, which in Kafka follows from the order in which the system lists a
 directory; here it is the order of the argument. No reader of a checkpoint depends on any order.
 
-*Concatenations* (`a ++ b`) of mutable maps are made at once, with buckets for the keys of both.
-
 *Immutable maps* of up to four keys are in the order of insertion. Larger ones are tries: a node splits its keys by five
 bits of the hash, the root by the lowest. The keys that are alone with their five bits come first, then the nodes below.
-What `groupBy` makes is such a trie, however few keys it has. Sets are ordered as maps with these keys.
 
 Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from minikafka.common.java_hash import java_hash, java_hash_code
+from minikafka.common.java.java_hash import java_hash, java_hash_code
 from minikafka.common.java_numbers import to_int
-from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 
-K = TypeVar("K", bound=int | str | TopicPartition | TopicIdPartition)
-V = TypeVar("V")
+K = TypeVar("K", bound=int | str | TopicPartition)
 
 _LOAD_FACTOR = 0.75
 _INITIAL_CAPACITY = 16
@@ -45,40 +40,6 @@ def in_order_of_a_map_grown(keys: Collection[K]) -> list[K]:
     while len(keys) >= capacity * _LOAD_FACTOR:
         capacity *= 2
     return _in_order(keys, capacity)
-
-
-def in_order_of_a_concatenation(first: Mapping[K, V], *others: Mapping[K, V]) -> dict[K, V]:
-    """`first ++ other ++ …`, all of them mutable maps, in the order of the result. Scala: `MapOps.concat`."""
-    merged = dict(first)
-    for other in others:
-        capacity = _capacity_for(len(merged) + len(other))
-        merged.update(other)
-        merged = {key: merged[key] for key in _in_order(merged, capacity)}
-    return merged
-
-
-def in_order_of_an_immutable_concatenation(first: Mapping[K, V], *others: Mapping[K, V]) -> dict[K, V]:
-    """`Map.empty ++ first ++ other ++ …` in the order of the result, which is immutable, as its first part is.
-
-    `first` is any map, in its order; the others are mutable ones, which have grown. Scala: `MapOps.concat`.
-    """
-    merged = dict(first)
-    for other in others:
-        merged.update((key, other[key]) for key in in_order_of_a_map_grown(other))
-    return {key: merged[key] for key in in_order_of_an_immutable_map(list(merged))}
-
-
-def in_order_of_groups(keys: Sequence[K]) -> list[K]:
-    """`keys`, all different, in the order of what `groupBy` makes. Scala: `IterableOps.groupBy`."""
-    return list(_in_order_of_a_node(keys, 0))
-
-
-def in_order_of_a_group(keys: Sequence[K], size: int) -> list[K]:
-    """`keys`, all different, in the order of the part that `groupBy` makes of an immutable map with `size` keys.
-
-    Parts of a trie are tries, however few keys they have. Scala: `IterableOps.groupBy`, `HashMap.newSpecificBuilder`.
-    """
-    return in_order_of_groups(keys) if size > _LARGEST_SMALL_MAP else list(keys)
 
 
 def in_order_of_an_immutable_map(keys: Sequence[K], without: Container[K] = ()) -> list[K]:

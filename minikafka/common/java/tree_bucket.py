@@ -11,12 +11,11 @@ Kafka: `java.util.HashMap.TreeNode`.
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from minikafka.common.java_hash import java_hash
+from minikafka.common.java.java_hash import java_hash
 from minikafka.common.java_numbers import to_int
-from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 
-K = TypeVar("K", bound=int | str | TopicPartition | TopicIdPartition)
+K = TypeVar("K", bound=int | str | TopicPartition)
 
 LEFT, RIGHT = 0, 1
 

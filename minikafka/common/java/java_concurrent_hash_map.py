@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from minikafka.common.java_hash import java_hash
+from minikafka.common.java.java_hash import java_hash
 from minikafka.common.topic_partition import TopicPartition
 
 _INITIAL_CAPACITY = 16
 
-Key = TypeVar("Key", int, str, TopicPartition)
+Key = TypeVar("Key", str, TopicPartition)
 
 
 def in_order_of_concurrent_hash_map(keys: Iterable[Key]) -> list[Key]:

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from minikafka.common.java_hash import java_hash
-from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java.java_hash import java_hash
+from minikafka.common.java.java_hash_map import JavaHashMap
+from minikafka.common.java.tree_bucket import TreeBucket
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.tree_bucket import TreeBucket
 
 
 def filled(keys):
