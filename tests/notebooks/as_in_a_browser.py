@@ -1,4 +1,4 @@
-"""Runs a notebook where as little is at hand as in a browser's tab: `python -m tests.notebooks.as_in_a_browser NOTEBOOK`.
+"""Runs a notebook where as little is at hand as in a browser: `python -m tests.notebooks.as_in_a_browser NOTEBOOK`.
 
 It prints what each code cell puts out, as JSON. Packages with compiled code that Pyodide does not bring cannot be
 imported, no thread, process or socket can be had, and files can be neither mapped nor locked. It stands in for the
