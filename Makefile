@@ -39,6 +39,7 @@ help:
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-replicas  the same with whole brokers that replicate, and Kafka's own"
+	@echo "make fuzz-requests  drawn requests of all APIs for MINUTES=10: does Kafka answer each of them in the same way?"
 	@echo "make fuzz-promises  drawn examples of three replicas for MINUTES=10: is what was acknowledged kept?"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
@@ -108,6 +109,10 @@ fuzz: ready-dev
 fuzz-replicas: ready-dev
 	@$(BIN)/python -m minikafka.witness.replicas.differ --minutes $(MINUTES)
 
+fuzz-requests: ready-dev
+	@$(FETCH)
+	@$(BIN)/python -m tests.slow.fuzz.fuzz_requests --minutes $(MINUTES)
+
 fuzz-promises: ready-dev
 	@$(BIN)/python -m tests.slow.fuzz.fuzz_promises --minutes $(MINUTES)
 
@@ -153,4 +158,4 @@ ready-site:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz

@@ -8,7 +8,7 @@ from minikafka.broker.authorizer import CLUSTER_NAME, AclOperation, ResourceType
 from minikafka.common.api_error import ApiError
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
+from minikafka.common.errors import InvalidRequestException, NullPointerException, TopicDeletionDisabledException
 from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.messages.apis import (
@@ -196,20 +196,22 @@ class ControllerApis:
     ) -> dict[tuple[int, str], ApiError]:
         """Change settings of `resources`, each of which occurs once; what came of each, by kind and name.
 
-        One operation that Kafka does not know fails all of them. Kafka: `ControllerApis.handleIncrementalAlterConfigs`.
+        An operation that Kafka does not know fails all of them, when the controller meets it.
+        Kafka: `ControllerApis.handleIncrementalAlterConfigs`.
         """
-        if any(each.config_operation not in set(AlterConfigOp) for resource in resources for each in resource.configs):
-            return {_key(resource): ApiError(Errors.UNKNOWN_SERVER_ERROR) for resource in resources}
         changes: dict[ConfigResource, ConfigChanges] = {}
         for resource in resources:
             settings = {each.name: each for each in resource.configs}
             changes[_config_resource(resource)] = {
-                name: (AlterConfigOp(settings[name].config_operation), settings[name].value or "")
+                name: (AlterConfigOp.for_id(settings[name].config_operation), settings[name].value or "")
                 for name in in_javas_order(settings)  # so they come into the metadata log
             }
         errors = self._alter_errors(request, changes)
         allowed = {resource: changes[resource] for resource in changes if resource not in errors}
-        errors.update(self._controller.incremental_alter_configs(allowed, validate_only=validate_only))
+        try:
+            errors.update(self._controller.incremental_alter_configs(allowed, validate_only=validate_only))
+        except NullPointerException:
+            return {_key(resource): ApiError(Errors.UNKNOWN_SERVER_ERROR) for resource in resources}
         return {_key(resource): errors[_config_resource(resource)] for resource in resources}
 
     def legacy_alter_configs(

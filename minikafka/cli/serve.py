@@ -11,6 +11,7 @@ import click
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.network import request_channel
+from minikafka.record.kernels.record_columns import compile_behind
 from minikafka.server.known_settings import require_known, settings_without_effect
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
@@ -65,6 +66,7 @@ def serve(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    compile_behind()
     server = BrokerServer(
         log_dirs, settings, node_id=node_id, halt=lambda fatal: ended.set(), forgets_missing=forgets_missing
     )

@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     BrokerIdNotRegisteredException,
     ConfigException,
     InvalidRequestException,
+    NullPointerException,
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.java_numbers import SHORT_MAX
@@ -35,6 +36,11 @@ class AlterConfigOp(IntEnum):
     DELETE = 1
     APPEND = 2
     SUBTRACT = 3
+
+    @classmethod
+    def for_id(cls, number: int) -> "AlterConfigOp | None":
+        """The operation of this number, None for a number without one. Kafka: `AlterConfigOp.OpType.forId`."""
+        return cls(number) if number in set(cls) else None
 
 
 class ConfigSource(IntEnum):
@@ -58,7 +64,8 @@ class ConfigEntry(NamedTuple):
     source: ConfigSource
 
 
-ConfigChanges = Mapping[str, tuple[AlterConfigOp, str]]
+ConfigChanges = Mapping[str, tuple[AlterConfigOp | None, str]]
+"""An operation and its operand for each setting; None for an operation that there is not."""
 
 
 class ConfigurationControlManager:
@@ -113,10 +120,15 @@ class ConfigurationControlManager:
     def _incremental_alter(
         self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
     ) -> tuple[ApiError, list[MetadataRecord]]:
-        """Kafka: `ConfigurationControlManager.incrementalAlterConfigResource`."""
+        """Raises NullPointerException for an operation that there is not.
+
+        Kafka: `ConfigurationControlManager.incrementalAlterConfigResource`.
+        """
         current = self._log.image.configs.config_map_for_resource(resource)
         altered: dict[str, str | None] = {}
         for name, (operation, operand) in changes.items():
+            if operation is None:
+                raise NullPointerException
             if operation in {AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT} and not _is_splittable(resource, name):
                 reason = f"Can't {operation.name} to key {name} because its type is not LIST."
                 return ApiError(Errors.INVALID_CONFIG, reason), []

@@ -10,6 +10,8 @@ UNORDERED: Mapping[ApiKeys, Sequence[str]] = {
     ApiKeys.FETCH: ("node_endpoints",),
     ApiKeys.LIST_OFFSETS: ("topics", "topics.partitions"),
     ApiKeys.METADATA: ("topics",),
+    ApiKeys.CREATE_TOPICS: ("topics",),
+    ApiKeys.DELETE_TOPICS: ("responses",),  # Kafka shuffles them, so that nobody learns from their order what there is
     ApiKeys.DELETE_RECORDS: ("topics", "topics.partitions"),
     ApiKeys.WRITE_TXN_MARKERS: ("markers", "markers.topics", "markers.topics.partitions"),
     ApiKeys.DESCRIBE_CONFIGS: ("results.configs",),

@@ -21,6 +21,7 @@ class RequestDrawer:
     def __init__(self, seed, ids):
         self.draw = random.Random(seed)
         self.ids = ids
+        self.start_ms = START_MS
 
     def request(self, *apis):
         """A request of one of `apis`, of any if none are named."""
@@ -45,7 +46,7 @@ class RequestDrawer:
     def records(self):
         draw = self.draw
         compression = draw.choice((CompressionType.NONE,) * 4 + (CompressionType.ZSTD, CompressionType.GZIP))
-        records = [SimpleRecord(START_MS, None, b"v" * draw.randrange(20)) for _ in range(draw.randint(1, 3))]
+        records = [SimpleRecord(self.start_ms, None, b"v" * draw.randrange(20)) for _ in range(draw.randint(1, 3))]
         if draw.random() < 0.2:
             arguments = (compression, draw.randrange(2), 0, draw.choice((0, 3)), *records)
             data = bytes(MemoryRecords.with_idempotent_records(*arguments).buffer)
@@ -116,7 +117,7 @@ class RequestDrawer:
             asked = [
                 partition(
                     partition_index=index,
-                    timestamp=draw.choice((-1, -2, -3, -4, -5, -6, -7, 0, START_MS, START_MS + 1)),
+                    timestamp=draw.choice((-1, -2, -3, -4, -5, -6, -7, 0, self.start_ms, self.start_ms + 1)),
                     current_leader_epoch=draw.choice((-1, -1, 0, 1)),
                 )
                 for index in self.indexes()

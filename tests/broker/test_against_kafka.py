@@ -20,8 +20,13 @@ def both(kafka, tmp_path):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drawn_requests_get_the_same_answers(both, seed):
+    compare_drawn_requests(both, seed, 2200)
+
+
+def compare_drawn_requests(both, seed, count):
+    """Ask both sides `count` requests, and compare each answer."""
     drawer = RequestDrawer(seed, both.ids)
-    for _ in range(150):
+    for _ in range(count):
         both.handle(drawer.draw.choice((0, 0, 0, 1)), drawer.request())
         both.compare()
         if drawer.draw.random() < 0.3:

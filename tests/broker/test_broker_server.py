@@ -32,10 +32,15 @@ COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serv
 
 
 @contextmanager
-def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0, limit=None):
-    """`minikafka serve` in a process of its own, with a limit of the shell's; gives its address and the process."""
-    data = [part for log_dir in log_dirs for part in ("--data", str(log_dir))]
-    command = [*COMMAND, *data] if limit is None else ["bash", "-c", f'ulimit {limit}; exec "$@"', "", *COMMAND, *data]
+def serving(*log_dirs, ends_by=signal.SIGTERM, exit_code=0, limit=None, settings=()):
+    """`minikafka serve` in a process of its own, with a limit of the shell's; gives its address and the process.
+
+    `settings`: each as `name=value`.
+    """
+    command = [*COMMAND, *(part for log_dir in log_dirs for part in ("--data", str(log_dir)))]
+    command += [part for setting in settings for part in ("--config", setting)]
+    if limit is not None:
+        command = ["bash", "-c", f'ulimit {limit}; exec "$@"', "", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

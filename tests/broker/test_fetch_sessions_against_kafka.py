@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SESSIONS = int(os.environ.get("MINIKAFKA_DRAWN_SESSIONS", "2"))
 """How many sequences of requests are drawn for each size of the cache."""
 
+STEPS = 600
+SLOTS = (8, 16, 1000)
 EVICTION_MS = 120_000
 LATE_TOPIC = "late"  # is made in the middle, and deleted later
 STRANGE_IDS = (8, -5, -(2**28), 2**31 - 1, 2**28 - 1)
@@ -215,22 +217,28 @@ class SessionDrawer(RequestDrawer):
         both.handle(0, request_bytes(ApiKeys.PRODUCE, 12, body, correlation_id=1, client_id="c"))
 
 
-@pytest.mark.parametrize("slots", [8, 16, 1000])
+@pytest.mark.parametrize("slots", SLOTS)
 @pytest.mark.parametrize("seed", range(1, SESSIONS + 1))
 def test_drawn_sessions_get_the_same_bytes(kafka, tmp_path, seed, slots):
-    both = SessionsOnBothSides(kafka, tmp_path, slots)
+    told = compare_drawn_sessions(kafka, tmp_path, seed, slots)
+    assert {"session", "news", "nothing new", 0, 70, 71, 106} <= set(told)
+
+
+def compare_drawn_sessions(kafka, directory, seed, slots):
+    """Compare each answer of `STEPS` drawn steps; how often what was answered, by error codes and words."""
+    both = SessionsOnBothSides(kafka, directory, slots)
     try:
         epochs = {broker_id: broker.broker_epoch for broker_id, broker in both.ours.items()}
         ids = {**both.ids, LATE_TOPIC: fixed_id(f"topic-{LATE_TOPIC}", len(TOPICS))}
         drawer = SessionDrawer(seed, ids, epochs)
-        for step in range(600):
-            if step == 200:
+        for step in range(STEPS):
+            if step == STEPS // 3:
                 both.script.create_topic(LATE_TOPIC, [[0, 1]], {})
                 both.publish()
-            if step == 400:
+            if step == 2 * STEPS // 3:
                 both.script.delete_topic(LATE_TOPIC)
                 both.publish()
             drawer.step(both)
-        assert {"session", "news", "nothing new", 0, 70, 71, 106} <= set(drawer.told)
+        return drawer.told
     finally:
         both.close()

@@ -2,6 +2,7 @@
 
 import random
 import sys
+import threading
 
 import pytest
 
@@ -207,6 +208,23 @@ def test_the_compiled_kernel_takes_over_when_enough_records_were_decoded(monkeyp
     batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
     batch.summary()
     assert record_columns.kernel_in_use() == "plain"
+    batch.summary()
+    assert record_columns.kernel_in_use() == "compiled"
+
+
+def test_the_compiled_kernel_is_loaded_behind_a_server_that_goes_on(monkeypatch):
+    monkeypatch.setattr(record_columns, "_compiled", None)
+    monkeypatch.setattr(record_columns, "_plain_records", 0)
+    monkeypatch.setattr(record_columns, "RECORDS_BEFORE_COMPILING", 4)
+    monkeypatch.setattr(record_columns, "_compiles_behind", False)
+    record_columns.compile_behind()
+    batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
+    with record_columns._compiling:
+        for _ in range(3):
+            batch.summary()
+        assert record_columns.kernel_in_use() == "plain"
+        [loader] = [thread for thread in threading.enumerate() if thread.name == "compiled-kernel-loader"]
+    loader.join()
     batch.summary()
     assert record_columns.kernel_in_use() == "compiled"
 

@@ -80,9 +80,14 @@ class ConnectionQuotas:
             return False
         return self._is_protected(listener_name) or self.total_count < self._broker_max_connections
 
+    @property
+    def has_excess(self) -> bool:
+        """Whether there are more connections than the broker may have: then one of some listener may have to go."""
+        return self.total_count > self._broker_max_connections
+
     def max_connections_exceeded(self, listener_name: str) -> bool:
         """Whether a connection of this listener has to go. Kafka: `ConnectionQuotas.maxConnectionsExceeded`."""
-        return self.total_count > self._broker_max_connections and not self._is_protected(listener_name)
+        return self.has_excess and not self._is_protected(listener_name)
 
     def _is_protected(self, listener_name: str) -> bool:
         """Kafka: `ConnectionQuotas.protectedListener`."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from enum import Enum, auto
 from itertools import islice
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import KafkaException
@@ -33,7 +33,6 @@ class ChannelMuteState(Enum):
     """A request has come; until its answer is sent, nothing is read."""
 
 
-@runtime_checkable
 class FileSlice(Protocol):
     """Bytes that the kernel sends from a file; `minikafka.record.files.file_records.FileRecords` is one."""
 
@@ -153,7 +152,7 @@ class KafkaChannel:
 
     def send(self, pieces: Sequence[Piece]) -> bool:
         """Begin to send an answer, and say whether it has gone out. Raises OSError. Kafka: `KafkaChannel.setSend`."""
-        size = sum(piece.size_in_bytes if isinstance(piece, FileSlice) else len(piece) for piece in pieces)
+        size = sum(len(piece) if isinstance(piece, BytesLike) else piece.size_in_bytes for piece in pieces)
         self._sends.append(size.to_bytes(_SIZE))
         self._sends.extend(pieces)
         return self.write()
@@ -165,10 +164,11 @@ class KafkaChannel:
         """
         try:
             while self._sends:
-                if isinstance(self._sends[0], FileSlice):
-                    self._send_from_file(self._sends[0])
-                else:
+                first = self._sends[0]
+                if isinstance(first, BytesLike):
                     self._send_bytes()
+                else:
+                    self._send_from_file(first)
         except (BlockingIOError, InterruptedError):
             return False
         return True
@@ -184,7 +184,7 @@ class KafkaChannel:
     def _send_bytes(self) -> None:
         pieces = []
         for piece in islice(self._sends, _MOST_PIECES):
-            if isinstance(piece, FileSlice):
+            if not isinstance(piece, BytesLike):
                 break
             pieces.append(piece)
         pieces[0] = memoryview(pieces[0])[self._sent :]

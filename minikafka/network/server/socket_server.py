@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 _POLL_TIMEOUT_MS = 300
 _LARGEST_PORT = 65535
 _SCRATCH_BYTES = 1 << 16
+_MOST_ACCEPTED = 20
+"""How many connections are accepted in a round. Kafka: `Processor.ConnectionQueueSize`."""
+
 _WITHOUT_DESCRIPTORS_MS = 1000
 """How long nobody is accepted when the process has no file descriptor left."""
 
@@ -172,7 +175,7 @@ class SocketServer:
             if key.data is None:
                 self._drain_wake_ups()
             elif isinstance(key.data, _Acceptor):
-                self._accept(key.data)
+                self._accept_new_connections(key.data)
             else:
                 if event & selectors.EVENT_WRITE:
                     self._write(key.data)
@@ -193,16 +196,28 @@ class SocketServer:
                 self._selector.unregister(acceptor.socket)
             acceptor.is_watched = is_watched
 
-    def _accept(self, acceptor: _Acceptor) -> None:
+    def _accept_new_connections(self, acceptor: _Acceptor) -> None:
+        """Accept who waits, as far as there is room.
+
+        Where many come at once the others would be turned away by the system, and try again after a second.
+        Kafka: `Acceptor.acceptNewConnections`, which has a thread of its own.
+        """
+        name = acceptor.endpoint.listener_name
+        for _ in range(_MOST_ACCEPTED):
+            if not self.connection_quotas.connection_slot_available(name):
+                return
+            try:
+                connection, address = acceptor.socket.accept()
+            except (BlockingIOError, ConnectionAbortedError):  # nobody waits, or the client has gone again
+                return
+            except OSError as error:
+                logger.error("Error while accepting connection: %s", error)
+                acceptor.rests_until_ms = self._time.hi_res_clock_ms() + _WITHOUT_DESCRIPTORS_MS
+                return
+            self._accept(acceptor, connection, address)
+
+    def _accept(self, acceptor: _Acceptor, connection: socket.socket, address: tuple[str, int]) -> None:
         """Kafka: `Acceptor.accept`."""
-        try:
-            connection, address = acceptor.socket.accept()
-        except (BlockingIOError, ConnectionAbortedError):  # the client has gone again
-            return
-        except OSError as error:
-            logger.error("Error while accepting connection: %s", error)
-            acceptor.rests_until_ms = self._time.hi_res_clock_ms() + _WITHOUT_DESCRIPTORS_MS
-            return
         name, host = acceptor.endpoint.listener_name, address[0]
         try:
             self.connection_quotas.inc(name, host)
@@ -348,8 +363,10 @@ class SocketServer:
     def _close_excess_connections(self) -> None:
         """Kafka: `Processor.closeExcessConnections`, `Selector.lowestPriorityChannel`."""
         quotas = self.connection_quotas
-        found = (each for each in self._channels.values() if quotas.max_connections_exceeded(each.listener_name))
-        if (excess := next(found, None)) is not None:
+        while quotas.has_excess:
+            found = (each for each in self._channels.values() if quotas.max_connections_exceeded(each.listener_name))
+            if (excess := next(found, None)) is None:
+                return
             self._close(excess)
 
     def _close_idle_connections(self) -> None:

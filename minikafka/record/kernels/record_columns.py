@@ -30,6 +30,7 @@ _ROOM_FOR_COMPILER = 1 << 30  # bytes of address space
 _plain_records = 0
 _compiled: ModuleType | None = None  # `compiled_kernel`, once it is in use
 _compiling = threading.Lock()
+_compiles_behind = False
 
 
 def use_compiled_kernel() -> bool:
@@ -51,6 +52,15 @@ def use_compiled_kernel() -> bool:
                 return False
             _compiled = compiled_kernel
     return True
+
+
+def compile_behind() -> None:
+    """From now on nobody waits for the compiled kernel: a thread of its own loads it, and the plain one goes on.
+
+    For a process that may not stand still, as a server.
+    """
+    global _compiles_behind
+    _compiles_behind = True
 
 
 def compiled_functions(compiled_module: str) -> ModuleType | None:
@@ -311,7 +321,12 @@ def _maybe_compile(records: int) -> None:
     """Count what the plain kernel has to do, and switch when the compiled one would pay."""
     global _plain_records
     _plain_records += records
-    if _plain_records > RECORDS_BEFORE_COMPILING:
+    if _plain_records <= RECORDS_BEFORE_COMPILING:
+        return
+    if _compiles_behind:
+        _plain_records = -(2**62)
+        threading.Thread(target=use_compiled_kernel, name="compiled-kernel-loader", daemon=True).start()
+    else:
         use_compiled_kernel()
 
 

@@ -68,6 +68,11 @@ class KafkaBroker:
         """Where clients connect."""
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """The process that it runs in."""
+        return self._process.pid
+
     def __enter__(self) -> "KafkaBroker":
         self.start()
         return self

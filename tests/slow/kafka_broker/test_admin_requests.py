@@ -1,153 +1,30 @@
 """A real broker and ours are asked the same by administrators, and answer the same; Kafka's tools work with ours."""
 
-import itertools
 import re
-import socket
-import time
 
 import pytest
 
-from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.network.messages import request_class
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
-from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.kafka.kafka_tools import run_tool
-from minikafka.witness.unordered_lists import sort_unordered
+from tests.slow.kafka_broker.both_brokers import LOGGER, PATIENCE_S, BothSides, both_brokers
+from tests.slow.kafka_broker.drawn_requests import compare_drawn_requests
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 TOPIC, BROKER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER
-GROUP, METRICS, LOGGER = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS, ConfigResourceType.BROKER_LOGGER
-OF_THE_MACHINE = {
-    "listeners": "ports",
-    "advertised.listeners": "ports",
-    "controller.quorum.voters": "ports",
-    "log.dirs": "paths",
-    "controller.listener.names": "the real broker has a listener for controllers",
-    "listener.security.protocol.map": "the real broker has a listener for controllers",
-}
-PATIENCE_S = 10
-
-
-class OneSide:
-    """A broker that is asked by bytes over a socket."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        self._numbers = itertools.count()
-
-    def ask(self, api, version, body):
-        """The answer's body."""
-        number = next(self._numbers)
-        data = request_bytes(api, version, body, correlation_id=number, client_id="admin")
-        self.socket.sendall(len(data).to_bytes(4, "big") + data)
-        answer = self._receive(int.from_bytes(self._receive(4), "big"))
-        correlation_id, answered = parse_response(api, version, answer)
-        assert correlation_id == number
-        return answered
-
-    def _receive(self, count):
-        received = b""
-        while len(received) < count:
-            part = self.socket.recv(count - len(received))
-            assert part, "the connection was closed"
-            received += part
-        return received
-
-
-class BothSides:
-    """Kafka and ours, asked in turn."""
-
-    def __init__(self, kafka_port, our_port):
-        self.kafka, self.ours = OneSide(kafka_port), OneSide(our_port)
-
-    def ask(self, api, version, body):
-        """Our answer, which is Kafka's, too, when what `MASKS` names is made equal."""
-        kafka, ours = (made_equal(api, side.ask(api, version, body)) for side in (self.kafka, self.ours))
-        assert ours == kafka
-        return ours
-
-    def ask_again(self, api, version, body):
-        """The same for what follows from a change, which Kafka's broker hears of a little later."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            if made_equal(api, self.kafka.ask(api, version, body)) == made_equal(
-                api, self.ours.ask(api, version, body)
-            ):
-                break
-            time.sleep(0.05)
-        return self.ask(api, version, body)
-
-
-def made_equal(api, body):
-    if api in MASKS:
-        MASKS[api](body)
-    sort_unordered(api, body)
-    return str(body)
-
-
-def mask_cluster(body):
-    """Ids are drawn, ports are free ones."""
-    assert len(body.cluster_id) in (0, 22)
-    body.cluster_id = ""
-    for broker in body.brokers:
-        broker.port = 0
-
-
-def mask_configs(body):
-    """Values in `OF_THE_MACHINE`; loggers are Java's and Python's; Kafka's texts about settings are not copied."""
-    for result in body.results:
-        if result.resource_type == LOGGER:
-            result.configs = [each for each in result.configs if each.name == "root"]
-        for entry in result.configs:
-            entry.documentation = None
-            if entry.name in OF_THE_MACHINE:
-                entry.value, entry.synonyms, entry.config_source = None, [], 0
-            if result.resource_type == LOGGER:
-                entry.value = None
-
-
-def mask_log_dirs(body):
-    """Paths and free space."""
-    for result in body.results:
-        result.log_dir, result.usable_bytes, result.total_bytes = "", 0, 0
-
-
-def mask_topics(body):
-    """Ids are drawn."""
-    for topic in body.topics:
-        topic.topic_id = ""
-
-
-MASKS = {
-    ApiKeys.DESCRIBE_CLUSTER: mask_cluster,
-    ApiKeys.DESCRIBE_CONFIGS: mask_configs,
-    ApiKeys.DESCRIBE_LOG_DIRS: mask_log_dirs,
-    ApiKeys.DESCRIBE_TOPIC_PARTITIONS: mask_topics,
-    ApiKeys.CREATE_TOPICS: mask_topics,
-}
+GROUP, METRICS = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS
 
 
 @pytest.fixture(scope="module")
 def brokers(kafka, tmp_path_factory):
-    """A real broker, and ours with the same settings but for those of listeners and directories."""
-    home = tmp_path_factory.mktemp("admin")
-    with KafkaBroker(home / "kafka", {"log.retention.hours": "5", "num.io.threads": "4"}) as broker:
-        lines = (home / "kafka" / "server.properties").read_text().splitlines()
-        settings = dict(line.split("=", 1) for line in lines)
-        settings |= {"listeners": "PLAINTEXT://127.0.0.1:0"}
-        of_listeners = "advertised.listeners", "listener.security.protocol.map", "controller.listener.names"
-        for name in ("log.dirs", *of_listeners):
-            del settings[name]
-        server = BrokerServer([home / "ours"], settings)
-        server.start()
-        yield broker, server
-        server.stop()
+    with both_brokers(tmp_path_factory.mktemp("admin")) as brokers:
+        yield brokers
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +134,7 @@ CHANGES = (
     [(LOGGER, "1", [("root", SET, "LOUD")])],
     [(LOGGER, "1", [("no.such.logger", SET, "INFO")])],
     [(LOGGER, "1", [("root", APPEND, "INFO")])],
+    [(TOPIC, "plain", [("cleanup.policy", 9, "delete"), ("compression.type", APPEND, "zstd")]), (TOPIC, "none", [])],
 )
 
 
@@ -349,11 +227,17 @@ def test_logs_and_producers(both):
             assert side.ask(ApiKeys.PRODUCE, 9, body).responses[0].partition_responses[0].error_code == 0
     make = request_class(ApiKeys.DESCRIBE_PRODUCERS)
     topics = [make.TopicRequest(name=name, partition_indexes=[0, 1, 77]) for name in ("plain", "none", "a/b")]
-    assert "producer_id=7" in both.ask(ApiKeys.DESCRIBE_PRODUCERS, 0, make(topics=topics))
+    assert "producer_id=7" in str(both.ask(ApiKeys.DESCRIBE_PRODUCERS, 0, make(topics=topics)))
     make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
     for version in (1, 2, 3, 4, 5):
         for asked in (None, [], [make.DescribableLogDirTopic(topic="plain", partitions=[0, 55])]):
             both.ask(ApiKeys.DESCRIBE_LOG_DIRS, version, make(topics=asked))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_drawn_requests_of_all_apis(brokers, seed):
+    kafka, ours = brokers
+    compare_drawn_requests(BothSides(kafka.port, ours.endpoints[0].port), seed, 900)
 
 
 TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
