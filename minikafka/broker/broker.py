@@ -112,6 +112,7 @@ class Broker:
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
         metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
+        cleaner_scheduler: Scheduler | None = None,
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
 
@@ -128,6 +129,7 @@ class Broker:
         - `metadata_log_dir`: that of `log_dirs` which has the metadata log of this process in it, None if none has.
         - `halt(fatal)`: what happens where Kafka halts the process, since the broker cannot go on: log directories have
           failed, all of them or that of the metadata log.
+        - `cleaner_scheduler`: where logs are compacted, None: on `scheduler`.
 
         Raises what a log manager raises for directories that cannot be used, ConfigException, and
         IllegalArgumentException for settings that contradict each other.
@@ -154,7 +156,9 @@ class Broker:
         self.metadata_cache = MetadataCache(broker_id)
         # 2. The logs.
         failures = LogDirFailureChannel(len(log_dirs))
-        self.log_manager = _log_manager(self.config, log_dirs, self.metadata_cache, scheduler, time, failures)
+        self.log_manager = _log_manager(
+            self.config, log_dirs, self.metadata_cache, scheduler, cleaner_scheduler, time, failures
+        )
         # 3. The ways to the controller, and to the leaders.
         epoch = self._epoch
         self.alter_partition_manager = DefaultAlterPartitionManager(
@@ -363,6 +367,7 @@ def _log_manager(
     log_dirs: Sequence[Path],
     metadata_cache: MetadataCache,
     scheduler: Scheduler,
+    cleaner_scheduler: Scheduler | None,
     time: Time,
     failures: LogDirFailureChannel,
 ) -> LogManager:
@@ -376,6 +381,7 @@ def _log_manager(
         time=time,
         log_dir_failure_channel=failures,
         cleaner_config=config.cleaner_config(),
+        cleaner_scheduler=cleaner_scheduler,
         recovery_threads_per_data_dir=get("num.recovery.threads.per.data.dir"),
         flush_check_ms=get("log.flush.scheduler.interval.ms"),
         flush_recovery_offset_checkpoint_ms=get("log.flush.offset.checkpoint.interval.ms"),

@@ -45,7 +45,8 @@ class BrokerServer:
       logs would be taken for strays.
     - A start without a log directory of the start before is refused, unless it is to be forgotten: the logs in it would
       be made anew, empty. So is one with another, empty directory in its place, as a disk that is not mounted leaves.
-    - Requests are handled in the thread of the sockets; flushing, retention, checkpoints and compaction have theirs.
+    - Requests are handled in the thread of the sockets. Flushing, retention, checkpoints and requests that wait for
+      their time have a thread together; compaction, which may take minutes, has one of its own.
     - It ends by itself, as by kill -9, where Kafka halts its process: when all log directories have failed, or the
       first one, which has the metadata log. From then on no request is answered.
 
@@ -85,6 +86,7 @@ class BrokerServer:
         self._time = time or SystemTime()
         self._forgets_missing = forgets_missing
         self._scheduler = KafkaScheduler(time=self._time)
+        self._cleaner_scheduler = KafkaScheduler(thread_name_prefix="kafka-log-cleaner-", time=self._time)
         self._halt_process = halt
         self._life = threading.Lock()
         self._has_begun = False  # `start` was called
@@ -125,6 +127,7 @@ class BrokerServer:
             cluster_id = self._cluster_id()
             self.sockets.open()
             self._scheduler.startup()
+            self._cleaner_scheduler.startup()
             # 1. The controller, with all that it has decided. Its log's lock keeps other processes out.
             first = self.log_dirs[0]
             first.mkdir(parents=True, exist_ok=True)
@@ -161,6 +164,7 @@ class BrokerServer:
                 cluster_id=cluster_id,
                 metadata_log_dir=first,
                 halt=self._halt,
+                cleaner_scheduler=self._cleaner_scheduler,
             )
             self.broker.startup()
             self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
@@ -220,10 +224,11 @@ class BrokerServer:
 
     def run_due_tasks(self) -> None:
         """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
-        done = threading.Event()
-        self._scheduler.schedule_once("clock-was-moved", done.set)
-        while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
-            pass
+        for scheduler in (self._cleaner_scheduler, self._scheduler):
+            done = threading.Event()
+            scheduler.schedule_once("clock-was-moved", done.set)
+            while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
+                pass
 
     def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
@@ -308,6 +313,7 @@ class BrokerServer:
         self._scheduler.shutdown()
         if self.broker is not None:
             self.broker.crash()
+        self._cleaner_scheduler.shutdown()
         if self._values is not None:
             self._values.let_go()
 

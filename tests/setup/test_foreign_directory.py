@@ -46,6 +46,7 @@ def run(*command: object, **more: str) -> subprocess.CompletedProcess:
     return subprocess.run([*map(str, command)], env=environment, capture_output=True, text=True, timeout=200)
 
 
+@pytest.mark.slow
 def test_jupyterlab_starts_from_there(foreign):
     done = run(*lab_command(foreign / "my-lessons"), "--version")
     require_nothing_ran(foreign)

@@ -30,7 +30,11 @@ LIVE = "live"
 NOTEBOOKS = "notebooks"
 """Where in JupyterLite's files the course lies."""
 _PACKAGE = Path(__file__).parents[2]
-WHOLE = ("00-start-here", "03-high-watermark")
+WHOLE = (
+    "00-start-here", "01-records", "02-segments", "03-high-watermark", "04a-append", "04b-stored-and-safe",
+    "05-producers-and-transactions", "06a-read", "09a-storage-layer", "11a-produce-path", "12a-replication",
+    "12b-leader-epochs",
+)  # fmt: skip
 """The lessons that run whole in a browser, with the outputs that are stored."""
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"

@@ -98,6 +98,7 @@ class LogManager:
         time: Time,
         log_dir_failure_channel: LogDirFailureChannel | None = None,
         cleaner_config: CleanerConfig | None = None,
+        cleaner_scheduler: Scheduler | None = None,
         recovery_threads_per_data_dir: int = 1,
         flush_check_ms: int = LONG_MAX,
         flush_recovery_offset_checkpoint_ms: int = 60_000,
@@ -113,6 +114,7 @@ class LogManager:
 
         - `initial_offline_dirs`: log directories that must not be used, because their disk is known to have failed.
         - `cleaner_config`: the settings of the cleaner; None for a broker's defaults.
+        - `cleaner_scheduler`: where logs are compacted, so that nothing else waits for it; None: on `scheduler`.
         - `recovery_threads_per_data_dir`: how many logs of one log directory are loaded or closed at a time.
         - The times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
           settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
@@ -134,6 +136,7 @@ class LogManager:
         """Compacts logs, from `startup` on; None if it is disabled."""
         self._cleaner_config = cleaner_config or CleanerConfig.of({})
         self.scheduler = scheduler
+        self._cleaner_scheduler = cleaner_scheduler or scheduler
         self.time = time
         self.recovery_threads_per_data_dir = recovery_threads_per_data_dir
         """May be changed: the next start or shutdown follows it. Kafka: `LogManager.resizeRecoveryThreadPool`."""
@@ -196,7 +199,7 @@ class LogManager:
                 self._cleaner_config,
                 self.live_log_dirs,
                 self.current_logs,
-                scheduler=self.scheduler,
+                scheduler=self._cleaner_scheduler,
                 time=self.time,
                 log_dir_failure_channel=self.log_dir_failure_channel,
             )
@@ -371,7 +374,11 @@ class LogManager:
             self.log_dirs.destroy_locks()
 
     def let_go(self) -> None:
-        """Release all files and locks and write nothing, as when the process is killed. Not in Kafka."""
+        """Release all files and locks and write nothing, as when the process is killed; a cleaning that is under way
+        ends before that. Not in Kafka.
+        """
+        if self.cleaner is not None:
+            self.cleaner.shutdown()
         for log in (*self.all_logs, *self.stray_logs.values(), *self.logs_to_be_deleted):
             log.close_handlers()
         self.log_dirs.let_go()

@@ -1,8 +1,10 @@
 """A table becomes a topic in a log directory that a broker can start on."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minikafka.common import errors
@@ -13,6 +15,8 @@ from minikafka.spark.our_line_first import raised_by_us
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
+
+logger = logging.getLogger(__name__)
 
 HEADERS = "array<struct<key: string, value: binary>>"
 _ORDER = "__order"
@@ -55,8 +59,8 @@ def write_log_dir(
     - `partitions`: how many the topic has. Default: as many as the column `partition` asks for (a query of its own), or
       1. A partition without rows gets an empty log.
     - `topic_id`: 22 characters; a broker takes a directory for a stray if its cluster does not know this id, or has not
-      put the partition on this broker. Default: that of the topic's directories, if a broker has made empty ones
-      there, else drawn.
+      put the partition on this broker. A topic that the metadata log in the directory does not name is warned of.
+      Default: that of the topic's directories, if a broker has made empty ones there, else drawn.
     - `settings`: the topic's, by Kafka's names. `compression.type` and its levels decide about the codec (`producer`,
       the default, leaves records uncompressed); `segment.bytes`, `segment.ms`, `index.interval.bytes`, … about the
       files. With `message.timestamp.type=LogAppendTime`, the timestamps are taken for the times of the append. The
@@ -116,6 +120,25 @@ def write_log_dir(
         writer = _distributed(rows, checked.partitions, order).write.format("minikafka").options(**options)
         with at_work(df.sparkSession):
             writer.mode("overwrite" if mode == "overwrite" else "append").save(directory)
+    if not is_known_beside(Path(directory), topic):
+        logger.warning(
+            "The metadata log in %s does not know the topic %s: its broker will put the topic aside as a stray",
+            directory,
+            topic,
+        )
+
+
+def is_known_beside(directory: Path, topic: str) -> bool:
+    """False when there is a metadata log in the log directory, and it does not name the topic."""
+    from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+    from minikafka.tools.failure import TOLD
+    from minikafka.tools.recover.cluster_settings import read_cluster_settings
+
+    metadata = directory / METADATA_DIRECTORY
+    try:
+        return not metadata.is_dir() or topic in read_cluster_settings(metadata).topics
+    except TOLD:  # it says nothing
+        return True
 
 
 @contextmanager

@@ -227,6 +227,7 @@ def test_pages_are_light_and_ask_nobody(site):
         )
 
 
+@pytest.mark.slow
 def test_each_link_within_the_site_leads_to_a_page_and_a_place_that_exist(site):
     pages = {path.name: path.read_text(encoding="utf-8") for path in site.glob("*.html")}
     places = {name: set(re.findall(r'\bid="([^"]+)"', html)) for name, html in pages.items()}

@@ -134,6 +134,7 @@ LADDER = (
         "a read begins with the batch that holds the offset, gives it whole, and stays in its segment; also after a "
         "clean close",
         "what a high watermark or an open transaction would hide",
+        chosen=("append_as_leader [2x10]\n" * 3 + "read leo-3 max_length=0 isolation=log_end\n",),
     ),
     Question(
         "6. recovery",
@@ -174,6 +175,7 @@ LADDER = (
             "append_as_leader [2x10 pid=1 epoch=0 seq=0]\nreopen\nappend_as_leader [2x10 pid=1 epoch=0 seq=2]\n"
             "roll leo\nreopen\n",
             "append_as_leader [2x10 pid=0 epoch=0 seq=0]\n",
+            "reopen\n",  # of a log that has nothing
         ),
     ),
     Question(

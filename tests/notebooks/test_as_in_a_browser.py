@@ -1,0 +1,28 @@
+"""The live lessons show what is stored, where as little is at hand as in a browser."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.site.live_site import WHOLE
+from tests.notebooks.outputs import code_cells, shown
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.in_parts(4)
+@pytest.mark.parametrize("lesson", WHOLE)
+def test_a_lesson_shows_what_is_stored(lesson, tmp_path):
+    notebook = COURSE / f"{lesson}.ipynb"
+    command = [sys.executable, "-m", "tests.notebooks.as_in_a_browser", str(notebook)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    for (source, stored), outputs in zip(code_cells(notebook), json.loads(done.stdout), strict=True):
+        assert shown(outputs) == stored, source
