@@ -146,6 +146,7 @@ class BrokerServer:
                 seed=secrets.randbits(48),
                 log=log,
                 features=FORMATTED_FEATURES,
+                node_id=self.node_id,
             )
             # 2. The incarnation before is over, however it ended.
             if (before := controller.image.cluster.broker(self.node_id)) is not None and not before.fenced:

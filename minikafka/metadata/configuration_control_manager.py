@@ -75,8 +75,12 @@ class ConfigurationControlManager:
     settings of brokers are kept, not checked.
     """
 
-    def __init__(self, log: MetadataLog, static_config: Mapping[str, str]):
-        """`static_config` is what stands in the controller's own file, by the names of a broker's settings."""
+    def __init__(self, log: MetadataLog, static_config: Mapping[str, str], node_id: int | None = None):
+        """`static_config` is what stands in the controller's own file, by the names of a broker's settings.
+
+        `node_id`: the controller's node, None where it has no settings of its own.
+        """
+        self._node_id = node_id
         self._log = log
         self._static_config = static_config
 
@@ -167,32 +171,44 @@ class ConfigurationControlManager:
         return LogConfig.from_props(log_settings(self._static_config), {}).min_in_sync_replicas
 
     def get_topic_config(self, topic: str) -> LogConfig:
-        """The settings of a topic: its own, else those of all brokers, else the controller's, else Kafka's.
+        """The settings of a topic: its own, else the controller's, else those of all brokers, else those in the
+        controller's file, else Kafka's.
 
         Kafka: `ConfigurationControlManager.getTopicConfig`, which gives one of them.
         """
         own = self._log.image.configs.config_map_for_resource(ConfigResource.topic(topic))
-        return LogConfig.from_props(self._topic_defaults(), own)
+        defaults = {**self._topic_defaults(), **log_settings(self._current_controller_config())}
+        return LogConfig.from_props(defaults, own)
 
     def compute_effective_topic_configs(self, creation_configs: Mapping[str, str]) -> list[ConfigEntry]:
         """The settings that a topic made with `creation_configs` has, by name, in ascending order.
 
         Kafka: `ConfigurationControlManager.computeEffectiveTopicConfigs`.
         """
+        of_controller = log_settings(self._current_controller_config())
         of_all_brokers = log_settings(self._log.image.configs.config_map_for_resource(DEFAULT_NODE))
-        of_controller = log_settings(self._static_config)
+        of_file = log_settings(self._static_config)
         entries = []
         for name in sorted({*LogConfig.non_internal_config_names(), *creation_configs}):
             if name in creation_configs:
                 entry = ConfigEntry(name, creation_configs[name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
+            elif name in of_controller:
+                entry = ConfigEntry(name, str(of_controller[name]), ConfigSource.DYNAMIC_BROKER_CONFIG)
             elif name in of_all_brokers:
                 entry = ConfigEntry(name, str(of_all_brokers[name]), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
-            elif name in of_controller:
-                entry = ConfigEntry(name, str(of_controller[name]), ConfigSource.STATIC_BROKER_CONFIG)
+            elif name in of_file:
+                entry = ConfigEntry(name, str(of_file[name]), ConfigSource.STATIC_BROKER_CONFIG)
             else:
                 entry = ConfigEntry(name, _default(ConfigResourceType.TOPIC, name), ConfigSource.DEFAULT_CONFIG)
             entries.append(entry)
         return entries
+
+    def _current_controller_config(self) -> Mapping[str, str]:
+        """What is set for the controller's own node. Kafka: `ConfigurationControlManager.currentControllerConfig`."""
+        if self._node_id is None:
+            return {}
+        resource = ConfigResource(ConfigResourceType.BROKER, str(self._node_id))
+        return self._log.image.configs.config_map_for_resource(resource)
 
     def _topic_defaults(self) -> dict[str, object]:
         of_all_brokers = self._log.image.configs.config_map_for_resource(DEFAULT_NODE)

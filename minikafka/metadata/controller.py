@@ -78,8 +78,11 @@ class Controller:
         eligible_leader_replicas_version: int = 1,
         log: MetadataLog | None = None,
         features: Mapping[str, int] | None = None,
+        node_id: int | None = None,
     ):
         """A controller of a new cluster. `settings` has the names and texts of a broker's settings file.
+
+        `node_id`: the node that it is, whose own settings are defaults of topics; None for one that has none.
 
         `eligible_leader_replicas_version` is the level of the feature (KIP-966) with which the cluster is formatted:
         1 as Kafka does since 4.1, or 0 as before. At 1 the log begins with that level and the least ISR of all brokers.
@@ -94,7 +97,7 @@ class Controller:
         self._lock = threading.RLock()
         self._log = MetadataLog() if log is None else log
         self._cluster_control = ClusterControlManager(self._log, self._add_records_for_shutdown)
-        self._configuration_control = ConfigurationControlManager(self._log, settings)
+        self._configuration_control = ConfigurationControlManager(self._log, settings, node_id)
         self._replication_control = ReplicationControlManager(
             self._log, self._cluster_control, self._configuration_control
         )

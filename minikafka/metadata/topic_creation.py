@@ -134,11 +134,11 @@ class TopicCreation:
         self, topic: CreatableTopic, may_tell: bool, topic_id: str | None
     ) -> tuple[CreatableTopicResult, list[MetadataRecord]]:
         """Kafka: `ReplicationControlManager.createTopic`, with the checks of `createTopics` before it."""
-        # 1. The name.
-        self._validate_new_topic_name(topic.name)
+        # 1. The name. Two that collide may both exist: they were made by one request.
         if self._log.image.topics.get_topic(topic.name) is not None:
             already = ApiError(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
             return refused_topic(topic.name, already), []
+        self._validate_new_topic_name(topic.name)
         # 2. The settings.
         configs = {config.name: config.value for config in topic.configs}
         settings = {name: value for name, value in configs.items() if value is not None}

@@ -174,6 +174,16 @@ def test_changes_that_a_client_would_not_send_here(server):
     )
 
 
+def test_a_new_topic_has_what_is_set_for_the_node_of_the_controller(server):
+    assert change(server, BROKER, "", "compression.type", "gzip") == (0, None)
+    assert change(server, BROKER, str(server.node_id), "compression.type", "lz4") == (0, None)
+    make = request_class(ApiKeys.CREATE_TOPICS)
+    topic = make.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    [made] = answered(server, ApiKeys.CREATE_TOPICS, 7, make(topics=[topic], timeout_ms=1000)).topics
+    [told] = [each for each in made.configs if each.name == "compression.type"]
+    assert (told.value, told.config_source) == ("lz4", ConfigSource.DYNAMIC_BROKER_CONFIG.value)
+
+
 def test_more_partitions_are_there_at_once(server):
     ask(server, "create_partitions", [NewPartitions("shop", 3)], validate_only=True)
     assert len(server.controller.image.topics.get_topic("shop").partitions) == 1

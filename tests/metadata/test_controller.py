@@ -496,6 +496,14 @@ def test_what_cannot_be_made(fields, error, message):
     assert controller.records_after(-1) == records
 
 
+def test_topics_that_collide_are_made_by_one_request_and_then_exist():
+    controller = a_cluster(1)
+    both = [creatable_topic(name, num_partitions=1, replication_factor=1) for name in ("a.b", "a_b")]
+    assert [result.error_code for result in controller.create_topics(both)] == [0, 0]
+    again = controller.create_topics(both)
+    assert [result.error_code for result in again] == [Errors.TOPIC_ALREADY_EXISTS] * 2
+
+
 def test_nothing_can_be_placed_when_nobody_is_alive():
     controller = a_cluster(1)
     controller.fence_broker(0)

@@ -62,6 +62,13 @@ decode = compile_function(
     skip_headers=skip_headers,
 )
 
+
+def load_decode() -> None:
+    """Load the machine code of `decode` now instead of at its first call, for bytes that may and may not be changed."""
+    for data in (bytes(1), bytearray(1)):
+        decode(octets(data), 0, 0, 0, 0, 0, 0, 0, 0, 0, kernel.BUFFER, room_for(kernel.SUMMARY_SIZE), 0, 0)
+
+
 _read_int = compile_function(kernel.read_int)
 
 measure_run = compile_function(kernel.measure_run, read_int=_read_int)

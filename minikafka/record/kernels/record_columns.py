@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import sys
 import threading
 from array import array
 from collections.abc import Iterator
@@ -45,6 +46,9 @@ def use_compiled_kernel() -> bool:
                 # With less memory, some libraries of numpy and numba do not raise but end the process.
                 mmap.mmap(-1, _ROOM_FOR_COMPILER).close()
                 from minikafka.record.kernels import compiled_kernel
+
+                if _compiles_behind:
+                    compiled_kernel.load_decode()
             except Exception as error:
                 # Whatever keeps numba from working, the plain kernel does the same work more slowly.
                 remedy = "; pip install 'minikafka[fast]'" if getattr(error, "name", None) == "numba" else ""
@@ -325,9 +329,22 @@ def _maybe_compile(records: int) -> None:
         return
     if _compiles_behind:
         _plain_records = -(2**62)
-        threading.Thread(target=use_compiled_kernel, name="compiled-kernel-loader", daemon=True).start()
+        threading.Thread(target=_load_behind, name="compiled-kernel-loader", daemon=True).start()
     else:
         use_compiled_kernel()
+
+
+def _load_behind() -> None:
+    """Load the compiled kernel in this thread, and let the other ones have Python's lock ten times as often meanwhile.
+
+    A server lets go of the lock at each call of the system, and waits for it behind that.
+    """
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(interval_s / 10)
+    try:
+        use_compiled_kernel()
+    finally:
+        sys.setswitchinterval(interval_s)
 
 
 def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_error: Exception | None) -> Exception:

@@ -13,6 +13,7 @@ from minikafka.network.messages import parse_response, request_bytes, request_cl
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.replicas.differ import plain
 from minikafka.witness.unordered_lists import sort_unordered
+from tests.broker.both_sides import first_difference
 from tests.broker.test_every_api import SERVED
 
 LOGGER = ConfigResourceType.BROKER_LOGGER
@@ -90,7 +91,7 @@ class BothSides:
     def ask(self, api, version, body, client_id="admin"):
         """Our answer, which is Kafka's, too, when what `MASKS` names is made equal."""
         kafka, ours = (made_equal(api, side.ask(api, version, body, client_id)) for side in (self.kafka, self.ours))
-        assert plain(ours) == plain(kafka)
+        assert plain(ours) == plain(kafka), first_difference(str(plain(ours)), str(plain(kafka)))
         return ours
 
     def ask_again(self, api, version, body):
