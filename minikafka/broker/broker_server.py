@@ -88,9 +88,9 @@ class BrokerServer:
         self._scheduler = KafkaScheduler(time=self._time)
         self._cleaner_scheduler = KafkaScheduler(thread_name_prefix="kafka-log-cleaner-", time=self._time)
         self._halt_process = halt
-        self._life = threading.Lock()
+        self._state_lock = threading.Lock()
         self._has_begun = False  # `start` was called
-        self._is_up = False  # guarded by `_life`: clients are served, and nobody has begun to end that
+        self._is_up = False  # guarded by `_state_lock`: clients are served, and nobody has begun to end that
         self._halting: threading.Thread | None = None  # ends a node that ends by itself
         self.fatal: FatalExitError | None = None
         """Why the node has ended by itself; None if it has not."""
@@ -119,7 +119,7 @@ class BrokerServer:
         what a log manager raises, ConfigException and OSError; then nothing is left running. Raises
         IllegalStateException when it was called before.
         """
-        with self._life:
+        with self._state_lock:
             if self._has_begun:
                 raise IllegalStateException("A node is started once: make another one on its directories")
             self._has_begun = True
@@ -171,7 +171,7 @@ class BrokerServer:
             # 4. Clients.
             if not by_hand:
                 self.sockets.start()
-            with self._life:
+            with self._state_lock:
                 if self.fatal is not None:
                     raise self.fatal
                 self._is_up = True
@@ -200,7 +200,7 @@ class BrokerServer:
 
     def _ends(self) -> bool:
         """Whether the caller is the one to end the node; if it ends by itself, wait until it has."""
-        with self._life:
+        with self._state_lock:
             was_up, self._is_up = self._is_up, False
         if self._halting not in (None, threading.current_thread()):
             self._halting.join()
@@ -208,7 +208,7 @@ class BrokerServer:
 
     def _halt(self, fatal: FatalExitError) -> None:
         """The broker or the controller cannot go on; a start that is not over yet fails. Kafka: `Exit.halt`."""
-        with self._life:
+        with self._state_lock:
             if self.fatal is not None:
                 return
             self.fatal = fatal
