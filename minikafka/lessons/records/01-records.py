@@ -240,7 +240,7 @@ for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
 #
 # ### Control batches
 #
-# The transaction coordinator ends a transaction by a batch of one record. Its key holds a version and a type, its value a version and the coordinator's epoch.
+# The transaction coordinator ends a transaction with a batch of one record in each partition. Its key holds a version and a type, its value a version and the coordinator's epoch.
 
 # %%
 microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())), "A commit marker")
