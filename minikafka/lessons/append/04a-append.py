@@ -8,10 +8,9 @@
 # **Time:** about forty-five minutes to read, twenty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
-# **Afterwards you can decide:** which check refused a producer, what the refusal has changed all the same, and why a follower stands
-# still.
+# **Afterwards you can decide:** which check refused a producer, what a refused append has changed nevertheless, and why a follower copies nothing more.
 #
-# What goes wrong without an `append` that does more than write? Here two batches go to the segment as producers sent them. Every
+# What goes wrong if an `append` only writes? Here two batches go to the segment as producers sent them. Every
 # producer numbers the records of each batch from 0.
 
 # %%
@@ -44,7 +43,7 @@ print("with the real append:", [record.offset for batch in log.active_segment.lo
 print("reading at offset 3:", [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch])
 
 # %% [markdown]
-# Without the real `append` no reader finds the records `3`, `4` and `5`. **To append is to give order:** an offset to each record, its leader's epoch to each batch. The write itself is one line in the middle.
+# Without the real `append` no reader finds the records `3`, `4` and `5`. **An append gives each record its offset, and each batch its leader's epoch.** The write itself is one line in the middle.
 #
 # (`records(3, 1)` is a batch of three records with values of one byte. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 compares them with minikafka.)
 #
@@ -54,12 +53,12 @@ print("reading at offset 3:", [bytes(record.value).decode() for batch in log.rea
 diagram("append")
 
 # %% [markdown]
-# - **Leader epoch:** the number of a leader's reign. The leader writes it into each batch; followers keep it.
+# - **Leader epoch:** a number that grows with each new leader of the partition. The leader writes it into each batch; followers keep it.
 # - **Origin:** who sends the batch. CLIENT is checked most, COORDINATOR (a group's offsets, a transaction's markers) less, REPLICATION
 #   (a follower's fetch) least. RAFT_LEADER is for the metadata log alone.
 # - **Magic:** the version of the batch format. Today's producers send 2; old logs may hold 0 and 1.
 #
-# (*Stored and safe*, the next lesson, looks into the steps that change and keep bytes.)
+# (The next lesson, *Stored and safe*, shows the steps that change bytes and make them safe.)
 #
 # ## 3. The rules
 #
@@ -83,7 +82,7 @@ print("rule 3:", log.log_end_offset == given.last_offset + 1, follower.log_end_o
 #
 # ### On a leader
 #
-# A leader of epoch 0 has ten records, all replicated. It leads again, in epoch 1, and gets a batch of three. (`twin` is an equal log. The prediction runs on it, so the walk starts from the same state.)
+# A leader of epoch 0 has ten records, all replicated. It becomes leader again, in epoch 1, and gets a batch of three. (`twin` is an equal log. The prediction runs on it, so the walk starts from the same state.)
 
 # %%
 leader, twin = fresh_log(name="leader-0"), fresh_log(name="leader-0")
@@ -115,11 +114,11 @@ walk.play()
 
 # %% [markdown]
 # After step 2 *first_offset* is 0, as the producer wrote it. Step 5 makes it 10, and writes offset and epoch into the received bytes. LEO moves in step 10; HW stays at 10, because no follower
-# has fetched the new records. Step 6 comes before steps 7 to 9, which can still refuse.
+# has fetched the new records. Step 6 notes the new epoch before steps 7 to 9, which can still refuse the batch.
 #
 # ### On a follower
 #
-# The follower is empty. When it asked, it knew only epoch 0. Its fetch brings five batches of epoch 0, and one of epoch 1.
+# The follower is empty. When it sent its fetch, it knew only epoch 0. The answer has five batches of epoch 0, and one of epoch 1.
 
 # %%
 follower, follower_twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
@@ -146,7 +145,7 @@ step_through(
 
 # %% [markdown]
 # The walk shows step 2 on the last two batches, one of each epoch: it skips the batch of the later epoch (since 4.0.1; in the 3.9 line since 3.9.1). A follower runs no validator and does not check `max.message.bytes`. It refuses damaged
-# bytes as a leader does. It checks its leader's offsets twice: in step 2 between the batches of a set (`OffsetsOutOfOrderException`), in step 5 between the set and the log (`UnexpectedAppendOffsetException`).
+# bytes as a leader does. It checks its leader's offsets twice: step 2 compares the batches of one append with each other (`OffsetsOutOfOrderException`), step 5 compares them with the log (`UnexpectedAppendOffsetException`).
 #
 # The follower asks again, in epoch 1, and gets the skipped batch. Then come offsets 20 and 21, which leave a gap, and then a batch that begins at 21.
 
@@ -187,8 +186,7 @@ erratum(
 # %% [markdown]
 # ### The answer, field by field
 #
-# Step 2 makes `LogAppendInfo`, step 5 completes it, step 15 returns it. Three side by side: the leader's, a follower's for two batches in one append, and
-# that of a topic with LogAppendTime, for a batch of five seconds ago.
+# Step 2 makes `LogAppendInfo`, step 5 completes it, step 15 returns it. Three side by side: a leader's, a follower's for two batches in one append, and a leader's with LogAppendTime, for a batch that is five seconds old.
 
 # %%
 two = fresh_log()
@@ -211,16 +209,15 @@ erratum(
 )
 
 # %% [markdown]
-# - **first_offset, last_offset:** inclusive; −1 if nothing valid came in. On a follower magic 0 and 1 hide the first one: −1, too.
-# - **last_leader_epoch:** that of the incoming batch. A producer knows none: None on a leader.
+# - **first_offset, last_offset:** inclusive; −1 if nothing valid came in. On a follower the first one is −1 for magic 0 and 1, too.
+# - **last_leader_epoch:** the epoch in the last batch taken. A producer knows none, so it is None on a leader.
 # - **max_timestamp:** the largest one after step 5; with LogAppendTime that is the leader's clock. **log_append_time:** that clock, too; without LogAppendTime −1.
 # - **log_start_offset:** of the *log*. **source_compression:** the codec (gzip, lz4 …) of the last incoming batch that is compressed; else NONE.
-# - **last_offset_of_first_batch:** from step 2, so the leader's is still the producer's. **num_messages:** last − first + 1, gaps included.
+# - **last_offset_of_first_batch:** set in step 2, so on a leader it is still the producer's. **num_messages:** last − first + 1, gaps included.
 #
 # ### Refused
 #
-# A segment of at most 300 bytes holds one batch. A **new** leader, epoch 1, gets a second batch that does not fit beside it. Its sequence
-# number is 12 instead of 9 (a producer with an id counts its records), so the batch is refused.
+# A segment of at most 300 bytes holds one batch. A **new** leader, epoch 1, gets a second batch, for which the segment has no room. Its sequence number is 12 instead of 9 (a producer with an id counts its records), so the log refuses it.
 
 # %%
 refusal = refuse(
@@ -251,13 +248,11 @@ print("closed: step", walk.frames[-1].step.number, walk.frames[-1].outcome)
 refused_appends()
 
 # %% [markdown]
-# Steps 6 and 8 had happened when step 9 refused. They leave an epoch without records and an empty segment, both harmless, in Kafka 4.3.0 too. Step 4 refuses each append to a *closed* log: the disk has failed, and the broker has
-# closed the files. The table has the other refusals. Up to step 5b nothing is left. From step 7 on a new leader's epoch stays, from step 9 on also a rolled segment; *nothing* there means that the leader was not
-# new and the segment had room.
+# Steps 6 and 8 were done when step 9 refused the batch. They leave an epoch without records and an empty segment, both harmless, in Kafka 4.3.0 too. Step 4 refuses each append to a *closed* log: for instance, its disk failed and the broker closed the files. The table has the other refusals. A refusal up to step 5b leaves nothing. From step 7 on a new leader's epoch stays, from step 9 on also a rolled segment; *nothing* in those rows means that the leader was not new and the segment had room.
 #
 # ## 5. Three witnesses
 #
-# Sound batches and bad ones, and what they weigh. Spark's running sum over the batches that a leader must accept is LEO after each.
+# The workload has good batches and bad ones. Spark adds up the records that a leader must accept: the sum is LEO.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -279,8 +274,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a planted bug. A batch begins with its base offset and its length, 12 bytes, and the length does not count them: minikafka forgets
-# these 12 when it compares a batch with `max.message.bytes`. (The columns `result` and `error` are left out here.)
+# Now a planted bug. A batch begins with its base offset and its length. The length does not count these 12 bytes, and minikafka forgets them when it compares a batch with `max.message.bytes`. (The columns `result` and `error` are left out here.)
 
 # %%
 with planted("a batch counts as 12 bytes smaller than it is"):
@@ -317,7 +311,7 @@ print(found.first_difference)
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | fifteen steps, their order, every check and exception | one lock for the log | steps 5, 8, 10 and 14 from within: the next lesson; step 9: the one after it |
-# | what a follower skips, keeps and refuses | no `Partition`, which completes the answer with HW's change | `acks`, which are answered one level up |
+# | what a follower skips, keeps and refuses | no `Partition`, which completes the answer with HW's change | `acks`: the answer to them is given above the log |
 # | what a refusal leaves behind | | magic 0 and 1 on followers |
 #
 # *What Spark is told:* the size of each batch. It works out the rest from the workload.
@@ -328,7 +322,7 @@ print(found.first_difference)
 # <details><summary>One answer</summary>
 #
 # Which exception the producer got. `OutOfOrderSequenceException`, `InvalidProducerEpochException` and `InvalidTxnStateException` come from step 9, after step 8 has
-# begun a segment. The empty segment is harmless: the next append that is accepted is written into it. So help the producer, and delete nothing.
+# begun a segment. The empty segment is harmless: the next append that is accepted is written into it. So help the producer, and do not delete the segment.
 #
 # </details>
 
@@ -336,10 +330,10 @@ print(found.first_difference)
 # ### Card
 #
 # - A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets, and gaps are allowed.
-# - After an append LEO is the last offset + 1. It is no count of records.
-# - A refused append writes no record: LEO stays. A new leader's epoch and an empty segment may be left behind.
+# - After an append LEO is the last offset + 1. It is not the number of records.
+# - A refused append writes no record: LEO stays. A new leader's epoch and an empty segment may stay.
 # - A follower runs no validator and does not check `max.message.bytes`. It refuses damaged bytes as a leader does.
-# - If an answer has a batch of a later epoch than the one in which the follower asked, the follower takes neither that batch nor what comes behind it.
+# - If an answer has a batch of a later epoch than the one in which the follower asked, the follower takes neither that batch nor any batch after it.
 #
 # ![The steps of an append](../diagrams/append.svg)
 #

@@ -16,7 +16,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         "UnexpectedAppendOffsetException": "That is for offsets below LEO. A batch of a later epoch is skipped without an exception.",
     },
     "follower-end-after-overlap": {
-        23: "Offset 21 is below its log end, 22. It does not take a record twice, nor anything behind it.",
+        23: "Offset 21 is below its log end, 22. It refuses the whole batch, offset 22 too.",
         22: "It stays at 22, but the caller gets an exception.",
         "OffsetsOutOfOrderException": "That is for batches of one set. Here the set begins below LEO.",
         "OffsetOutOfRangeException": "That is for readers.",
@@ -26,7 +26,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "forgotten-bytes-differ-after": {
         1: "There the CRC is wrong, however large the batch is.",
-        3: "270 bytes are more than 250 without the 12 as well.",
+        3: "270 bytes are more than 250 even without 12 of them.",
         4: "129 bytes are not above the limit: both take the batch.",
     },
     "log-end-contradicted-by": {

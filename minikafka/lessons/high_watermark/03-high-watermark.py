@@ -7,7 +7,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*; on the way for two hours part 2 of *Start here* is enough (leave out *An offset and its place*, *Fetching the metadata* and part 5).
+# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*. On the path of two hours, part 2 of *Start here* is enough (leave out *An offset and its place*, *Fetching the metadata* and part 5).
 #
 # **Afterwards you can decide:** why a consumer does not see a record on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
@@ -51,9 +51,9 @@ print("the same consumer, asking again, sees", values_of(follower, FetchIsolatio
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. Since the follower's fetch the high watermark was at 2. A consumer that stops there never sees the record `2`.
+# Offset 2 was the record `2`, and now it is the record `7`. The follower's fetch had raised the high watermark to 2. A consumer that stops there never sees the record `2`.
 #
-# **A record is shown when every in-sync replica has it, and not before.**
+# **A consumer gets a record only when every in-sync replica has it.**
 
 # %% [markdown]
 # ## 2. The picture
@@ -69,7 +69,7 @@ diagram("high_watermark")
 #
 # LEO, HW and LSO are **exclusive** bounds: a bound of 2 does not include offset 2. A high watermark of 2 means that 0 and 1 are committed.
 #
-# Every few seconds a broker writes the marks of all its partitions to one file for each log directory. The next cell reads the mark of `data/orders-0` from it.
+# Every few seconds a broker writes the marks of its partitions to a file in each log directory. The next cell reads that of `data/orders-0`.
 
 # %%
 from pathlib import Path
@@ -93,11 +93,11 @@ erratum(
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
-# 3. On the leader, fetches only ever raise HW, and never above LEO. (A start or a truncation may lower it.)
-# 4. HW is *at most* the least end among the in-sync replicas. It reaches it, unless a follower about to join the ISR, or an ISR below `min.insync.replicas`, holds it back. (The end is LEO for the leader, the offset of the last fetch for a follower.)
+# 3. On the leader, fetches never lower HW, and never raise it above LEO. (A start or a truncation may lower it.)
+# 4. HW is *at most* the least end among the in-sync replicas. It reaches that end unless a follower that is about to join the ISR holds it back, or an ISR below `min.insync.replicas`. (The end is LEO for the leader, the offset of the last fetch for a follower.)
 # 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
-# A log has ten records. Follower 1 fetches from 8, follower 2 from 6; a third has four:
+# A log has ten records. Follower 1 fetches from 8, follower 2 from 6; a third has four records:
 
 # %%
 log = fresh_log()
@@ -127,7 +127,7 @@ erratum(
 #
 # ### An offset and its place
 #
-# A mark is a `LogOffsetMetadata`: the offset, its segment's base offset, and the byte in the segment. So a read knows where to stop, and two marks on one segment tell the bytes between them.
+# A mark is a `LogOffsetMetadata`: the offset, its segment's base offset, and the byte in the segment. So a read knows where to stop, and two marks on one segment give the bytes between them.
 
 # %%
 orders = copied_log("data/orders-0", TOPIC)
@@ -155,7 +155,7 @@ predict(
 )
 
 # %% [markdown]
-# 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted only within one file. So two methods compare segments first:
+# 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted only within one file. So callers compare segments first, by two methods:
 
 # %%
 erratum(
@@ -167,7 +167,7 @@ erratum(
 # %% [markdown]
 # ### Many ways, one setter
 #
-# A load, a truncation, a log start above the mark, and the follower's method call `update_high_watermark`. Here a log with ten records has its high watermark at 6, and is asked for 12.
+# `update_high_watermark` serves a load, a truncation, a log start above the mark, and the follower's method. Here a log has ten records, and its high watermark is 6. We ask for 12.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -190,7 +190,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so reading it takes no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
+# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so readers need no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -200,8 +200,7 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 # %% [markdown]
 # ### The leader's method
 #
-# `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the
-# ISR, and when a leader begins. The method returns the **old** mark if it moved, else None: so `Partition` knows whether it can answer waiting producers.
+# `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the ISR, and when it becomes leader. The method returns the **old** mark if it moved, else None: so `Partition` knows whether it can answer waiting producers.
 
 # %%
 predict(
@@ -224,7 +223,7 @@ step_through(
 # %% [markdown]
 # The setter runs twice here: first the old mark 4 gets its place, then the new mark is set.
 #
-# The same offset on a newer segment is *forward*, too. A roll moves log end and mark to a new place with the same offset:
+# The same offset on a newer segment counts as *forward*, too. A roll moves log end and mark to a new place with the same offset:
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
@@ -239,7 +238,7 @@ erratum(
 # %% [markdown]
 # ### The follower's method
 #
-# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` limits it to the follower's records, and reports only a change:
+# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` limits it to the follower's records, and returns it only if it changed:
 
 # %%
 follower = fresh_log(name="follower-0")
@@ -248,12 +247,11 @@ for told in (3, 8, 8, 2):
     print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# At 8 it goes only to 5: the follower has no more. At 2 it goes **back**: a follower
-# trusts its leader. (A new leader's mark may lag behind for a moment.)
+# Told 8, the follower goes only to 5: it has no more records. Told 2, it goes **back**: a follower trusts its leader. (A new leader's mark may be behind for a moment.)
 #
 # ### Fetching the metadata
 #
-# `update_high_watermark(34)` knows an offset and no place. The first reader that needs the place reads the log there, and sets the mark to the place that this read reports. Offset 34 lies inside a batch.
+# `update_high_watermark(34)` gets an offset without a place. The first reader that needs the place reads the log there, and sets the mark to the place that this read reports. Offset 34 lies inside a batch.
 
 # %%
 orders, orders_twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -278,12 +276,11 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# A read finds whole batches and reports where a batch begins, so it moved the mark from 34 down to 33. Kafka does the same. Rule 3 still holds: a mark that comes from a fetch lies between batches, and stays there.
+# A read finds whole batches and reports where a batch begins, so this one moved the mark from 34 down to 33. Kafka does the same. Rule 3 still holds: a mark that comes from a fetch lies between batches, so no read moves it.
 #
 # ### A leader and two followers
 #
-# Each row of the table is one fetch that reaches the leader. *Fetch from x* says: I have
-# everything below x. The leader learns about a follower in no other way.
+# Each row of the table is one fetch that reaches the leader. *Fetch from x* says: I have everything below x. The leader knows nothing else about the follower's log.
 
 # %%
 fetches = [
@@ -309,7 +306,7 @@ predict(
 replicas.play(at=3)
 
 # %% [markdown]
-# The mark comes one round late. A follower has records 0 to 4 on disk after the response, but the leader knows it only when the
+# The mark is one fetch late. A follower has records 0 to 4 on disk after the response, but the leader knows it only when the
 # next fetch asks for 5. If the response to that fetch carries records, it still carries the old high watermark: the leader first reads,
 # then raises it.
 #
@@ -336,7 +333,7 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 # ## 5. Three witnesses
 #
 # **minikafka** and the real **Apache Kafka** run the workload; **Spark** derives the results from its lines. `fetch 1 4`: follower 1 fetches from offset 4. `isr 1` takes follower 2 out;
-# `isr 1,2` takes it back, although it still lags. (A real broker would wait until it has reached the high watermark.) minikafka's `Partition` computes the least end for both logs. (Operations count from 0, the first append; the `isr 1,2` at the top is the state at the start.)
+# `isr 1,2` takes it back, although it still lags. (A real broker would wait until it has reached the high watermark.) minikafka's `Partition` computes the least end for both logs. (Operations count from 0, the first append; the `isr 1,2` at the top sets the start.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -360,7 +357,7 @@ print("high watermark by Spark:    ", spark.column("high_watermark"))
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Now a mark inside a batch, which a read moves. Spark has no rule for it (a dash):
+# Now a read moves a mark inside a batch. Spark has no rule for that (a dash):
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
@@ -398,7 +395,7 @@ print(found.first_difference)
 print("high watermark with the bug:", sick.column("high_watermark"))
 
 # %% [markdown]
-# *Result* is what the call returned: the old mark if it moved. The sound log did not move it.
+# *Result* is what the call returned: the old mark if it moved. Kafka's log did not move it.
 #
 # ## 6. Exercises
 #
@@ -411,7 +408,7 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # |:---|:---|:---|
 # | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR and followers about to join it |
 # | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
-# | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
+# | what a moved mark changes in the producers' state and the last stable offset | no metrics | how the ISR itself is agreed upon |
 #
 # *What Spark is told:* the size of each batch, from the record builder.
 #
@@ -427,10 +424,10 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # %% [markdown]
 # ### Card
 #
-# - Below the high watermark every in-sync replica has every record. A record is shown to consumers when it is below the high watermark, and not before.
+# - Below the high watermark every in-sync replica has every record. Consumers get a record only when it is below the high watermark.
 # - log start ≤ LSO ≤ HW ≤ LEO. A high watermark of 2 means that 0 and 1 are committed.
-# - A follower tells its leader how far it is by the offset from which it fetches, and in no other way. So the mark comes one round late.
-# - On the leader, fetches only ever raise HW, and never above LEO. The in-sync replica with the least end holds it.
+# - A follower tells its leader how far it is by the offset from which it fetches, and in no other way. So the mark is one fetch late.
+# - On the leader, fetches never lower HW, and never raise it above LEO. The in-sync replica with the least end holds it.
 # - On a follower, HW is what the leader says, but never more than the follower has. It may go back.
 #
 # ![How the high watermark rises](../diagrams/high_watermark.svg)
@@ -443,4 +440,4 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # | each of them | from the log start on |
 
 # %% [markdown]
-# **Next:** *Append*, where LEO moves, fifteen steps at a time. (On the way for two hours: [The produce path](11a-produce-path.ipynb).)
+# **Next:** *Append*, the fifteen steps that move LEO. (On the path of two hours: [The produce path](11a-produce-path.ipynb).)

@@ -76,7 +76,7 @@ QUESTIONS = (
         mark_after_a_fetch_from_below,
         "The least end in the ISR is 6 now, but the mark stays.",
         {6: "6", 8: "8", 10: "10"},
-        card="On the leader, fetches only ever raise HW",
+        card="On the leader, fetches never lower HW",
         replies={
             6: "On the leader fetches only raise the mark. Consumers may have read 6 and 7 by now.",
             10: "For that, every replica in the ISR must have fetched from 10.",

@@ -10,7 +10,7 @@
 # **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, and why timestamps in a log differ from those that were
 # sent.
 #
-# A producer sends one record. Here is its batch, byte by byte. On the way bit 3 of byte 76 flips. What goes wrong without a checksum? The log accepts every batch as it is.
+# A producer sends one record. Here is its batch, byte by byte. On the way bit 3 of byte 76 flips. What goes wrong if the log does not compare the checksum, and accepts every batch?
 
 # %%
 from minikafka.lab import ___, batch_of, batches_in, changed_fields, copied_log, diagram, erratum, flipped, fresh_log
@@ -46,7 +46,7 @@ print("byte 76 was", bytes(payment.buffer[76:77]).hex(), "and is", bytes(damaged
 print("a consumer reads:", got)
 
 # %% [markdown]
-# Another record stands in place of the one that was sent: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. Now with the checksum:
+# The log holds another record than the one that was sent: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. Now with the checksum:
 
 # %%
 log = fresh_log()
@@ -58,7 +58,7 @@ log.append_as_leader(payment, leader_epoch=0)
 print("as it was sent:", values_of(log, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# **A batch carries its own proof.** But the leader must write into each batch, offsets for instance. Does the proof still hold?
+# **A batch carries a proof that it is undamaged.** But the leader must write into each batch, for instance offsets. Is the proof still valid?
 
 # %% [markdown]
 # ## 2. The picture
@@ -73,7 +73,7 @@ diagram("records")
 # - **Varint:** a whole number in as many bytes as it needs.
 # - **CRC:** a checksum of 32 bits. Kafka's is CRC-32C.
 # - **Magic:** the version of the format. Today's producers send 2; old logs also have 0 and 1.
-# - **Control batch:** a batch that a broker wrote, for instance the end of a transaction. Applications do not see its record.
+# - **Control batch:** a batch for Kafka itself, for instance the end of a transaction. Applications do not see its record.
 #
 # A real broker wrote `data/orders-0`. Here are the batches of its files.
 
@@ -85,8 +85,8 @@ print(len(batches), "batches; the first has", batches[0].size_in_bytes, "bytes")
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. A batch says how long it is: its length counts the bytes behind that field, 12 less than the whole. Batches lie end to end.
-# 2. The CRC is that of the bytes from the attributes to the end.
+# 1. The length field of a batch counts the bytes after it, 12 less than the whole. Batches lie end to end.
+# 2. The CRC covers the bytes from the attributes to the end.
 # 3. A record's offset is the base offset plus its delta. Deltas grow; none is above the last offset delta.
 # 4. With CreateTime, the max timestamp is the largest timestamp of the records.
 # 5. A batch that was never compacted has a record for each offset.
@@ -113,11 +113,11 @@ print("rule 5:", all(b.count == b.last_offset - b.base_offset + 1 for b in batch
 microscope(batches[0])
 
 # %% [markdown]
-# Look at the first record (r0): its length, a byte of attributes that is always 0, then two deltas. All numbers of a record are varints.
+# Look at the first record (r0): its length, a byte of attributes that is always 0, then two deltas. All other numbers of a record are varints, too.
 #
 # ### Varints
 #
-# A byte has room for seven bits; the eighth says whether another byte follows. **Zigzag** first folds the sign into the number.
+# Seven bits of each byte hold the number; the eighth says whether another byte follows. First **zigzag** turns the signed number into an unsigned one.
 
 # %%
 from minikafka.record.format.varint import write_varint
@@ -158,7 +158,7 @@ erratum(
 # %% [markdown]
 # ### Offsets in place
 #
-# A producer does not know where its batch will stand, so it numbers from 0, and a leader accepts no other batch from it. The log ends at 100.
+# A producer does not know which offsets its batch will get, so it numbers from 0. A leader refuses any other batch from it. The log ends at 100.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -179,7 +179,7 @@ changed_fields(as_sent, batches_in(log)[0].buffer)
 
 # %% [markdown]
 # Both fields lie before the CRC: `DefaultRecordBatch.setLastOffset` and `setPartitionLeaderEpoch`
-# write 12 bytes, and the leader computes no CRC. Followers and consumers compare the CRC that the producer wrote.
+# write 12 bytes, and the leader writes no new CRC. Followers and consumers check the CRC that the producer wrote.
 
 # %%
 as_packed = bytes(sent("3x50 codec=gzip").buffer)
@@ -194,7 +194,7 @@ erratum(
 # %% [markdown]
 # ### Timestamps
 #
-# A topic with `message.timestamp.type=LogAppendTime` takes the time of the append. The producer made the batch 5 seconds ago; the log again ends at 100.
+# A topic with `message.timestamp.type=LogAppendTime` stores the time of the append. The producer made the batch 5 seconds ago; the log again ends at 100.
 
 # %%
 log, stamped_twin = (fresh_log({"message.timestamp.type": "LogAppendTime"}, start_ms=1_700_000_005_000) for _ in range(2))
@@ -214,8 +214,7 @@ print("read:", [record.timestamp for record in batches_in(log)[0]])
 changed_fields(as_sent, batches_in(log)[0].buffer)
 
 # %% [markdown]
-# The leader changed no record: a bit of the attributes says that the batch's max timestamp counts for all of them. But attributes and max timestamp lie under the
-# CRC, so the leader computes a new one for each batch.
+# The leader changed no record: a bit of the attributes says that all records have the batch's max timestamp. But the CRC covers attributes and max timestamp, so the leader computes a new one for each batch.
 
 # %%
 stored = batches_in(log)[0]
@@ -228,7 +227,7 @@ erratum(
 # %% [markdown]
 # ### Codecs
 #
-# A compressed batch has the same header, and behind it one stream with all records.
+# A compressed batch has the same header, then one stream with all records.
 
 # %%
 for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -241,7 +240,7 @@ for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
 #
 # ### Control batches
 #
-# The end of a transaction is a batch of one record from the coordinator. Its key holds a version and a type, its value a version and an epoch.
+# The transaction coordinator ends a transaction with a batch of one record in each partition. Its key holds a version and a type, its value a version and the coordinator's epoch.
 
 # %%
 microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())), "A commit marker")
@@ -249,7 +248,7 @@ microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())
 # %% [markdown]
 # ### After compaction
 #
-# Keys a, b, a, b in one batch: younger records hide the first two. Now the log is compacted.
+# One batch has the keys a, b, a, b: its last two records replace the first two. Now the log is compacted.
 
 # %%
 from minikafka.lab import log_after
@@ -275,9 +274,7 @@ for when, batch in (("before", before), ("after", after)):
     print(f"{when:6} base offset, last offset delta, count: {fields}, records {[record.offset for record in batch]}")
 
 # %% [markdown]
-# The batch still stands for the offsets 0 to 3: base offset and last offset delta stay, the count falls. So the next batch begins where it did, and a producer's last
-# sequence can still be computed. The cleaner even keeps a batch of 61 bytes without a record, if it is the last one that
-# has a producer's sequence:
+# The batch still stands for the offsets 0 to 3: base offset and last offset delta stay, the count falls. So a producer's last sequence can still be computed. The cleaner even keeps a batch without records, 61 bytes, if it is the last batch of an active producer:
 
 # %%
 idempotent = COMPACTED.replace("[4x10 keys=2]", "[2x10 keys=2 pid=7 epoch=0 seq=0]\nappend_as_leader [2x10 keys=2]")
@@ -304,15 +301,14 @@ noticed
 
 # %% [markdown]
 # - **append:** only a flip in the leader epoch passes, because the leader overwrites it. A base offset other than 0 is refused because a client must count from 0.
-# - **log end after a recovery:** three batches, six records; the second batch is damaged, and the broker was killed. If the CRC or the length is wrong, the recovery cuts
-#   before that batch, and the third batch is lost too. A flip in base offset, leader epoch or magic may stay unnoticed.
-# - **values that are read:** what a reader gets if nobody compares the CRC. Consumers compare it (`check.crcs`), and so do followers when they append. A leader that
+# - **log end after a recovery:** three batches, six records; the second batch is damaged, and the broker was killed. If its CRC or length is wrong, the recovery cuts the log before it: the third batch is lost, too. A flip in base offset, leader epoch or magic may stay unnoticed.
+# - **values that are read:** what a reader gets who does not compare the CRC. Consumers compare it (`check.crcs`), and so do followers when they append. A leader that
 #   serves a fetch does not, and a clean start does not.
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# **minikafka** runs the workload. **Spark** knows only its lines, and adds up varints, sizes and offsets to each batch's header. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# **minikafka** runs the workload. **Spark** knows only its lines, and computes each batch's header from sizes, varints and offsets. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
 # (`[3x10]` is a batch of 3 records with values of 10 bytes, `ts` gives timestamps, `keys=2` two different keys; `reopen clean=false` is a kill and a start.)
 
 # %%
@@ -330,7 +326,7 @@ reopen clean=false
 agree(*three_headers(workload))
 
 # %% [markdown]
-# Each line is a field of the header. Spark has seen no byte.
+# Each line is a field of the header. Spark has read no byte of the log.
 #
 # We plant a bug: the log writes the time of the append into the batch, and leaves the CRC as it came. (`config` is not an operation; operation 0 is the first append, 4 a clean start, 5 the start after a kill.)
 
@@ -362,7 +358,7 @@ print("without the bug:                 ", ours.column("log_end_offset"))
 print(found.first_difference)
 
 # %% [markdown]
-# The log had seven records, all readable. The kill destroyed none of them; the recovery did, because it trusted the CRC.
+# The log had seven records, all readable. The kill destroyed none of them; the recovery removed them all, because it trusted the CRC.
 #
 # ## 6. Exercises
 #
@@ -373,20 +369,18 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every byte of a batch, compressed or not, of markers, and of what compaction writes | a Python built with another zlib than Kafka's JVM writes other gzip bytes of the same records | magic 0 and 1, which minikafka reads as well |
+# | every byte of a batch, compressed or not, of markers, and of what compaction writes | a Python built with another zlib than Kafka's JVM writes other gzip bytes for the same records | magic 0 and 1, which minikafka reads as well |
 # | the attribute bits, the CRC, which fields a leader changes in place | a batch's header is unpacked at once, not field by field | control records of the metadata log (snapshots, voters) |
-# | who notices damage, and by which exception | | zero copy, by which a fetch sends a file's bytes |
+# | who notices damage, and by which exception | | zero copy, the way in which a fetch sends a file's bytes |
 #
-# *What Spark is told:* each record's timestamp and sizes of key and value, and the lines of the appends.
+# *What Spark is told:* the lines of the appends, and each record's timestamp, key size and value size.
 #
 # **A question to take along.** After a power cut your broker shows *Found invalid messages* for a partition, and the log is shorter than before. The disk reports no
 # error. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# Were the batches ever whole? `minikafka dump-log` on a copy from before the start prints each batch, and whether its CRC is right. A power cut leaves a torn last
-# batch. A wrong CRC in the middle, with sound batches behind it, points to memory or disk. Those batches were cut, too; other replicas still have them if they were replicated. So compare log ends before
-# this broker may lead.
+# Were the batches ever whole? If you have a copy of the log from before the start, `minikafka dump-log` prints each batch, and whether its CRC is right. A power cut often leaves a torn last batch. A wrong CRC before sound batches may come from memory, disk, or pages written out of order. The recovery removed those sound batches, too; other replicas may have them. So compare log ends before this broker may lead.
 #
 # </details>
 
@@ -394,9 +388,9 @@ print(found.first_difference)
 # ### Card
 #
 # - A batch is written, fetched, compressed and checked as a whole. Its header has 61 bytes, compressed or not.
-# - The CRC is that of the bytes from the attributes to the end of the batch.
-# - A record holds its offset and its timestamp as distances from the batch's. All numbers of a record are varints: −64 to 63 take one byte.
-# - A leader writes base offset and leader epoch into the batch and leaves the producer's CRC. With `LogAppendTime` it must compute a new one.
+# - The CRC covers the bytes from the attributes to the end of the batch.
+# - A record holds its offset and its timestamp as distances from the batch's base values. Its numbers are varints: −64 to 63 take one byte.
+# - A leader writes base offset and leader epoch into the batch and leaves the producer's CRC. With `LogAppendTime` it computes a new one.
 # - Leaders and followers compare the CRC when they append, consumers when they read (`check.crcs`, by default on). A leader that serves a fetch does not, and a clean start does not.
 #
 # ![A record batch](../diagrams/records.svg)

@@ -9,13 +9,13 @@ BELIEFS: dict[str, dict[object, str]] = {
         4: "A varint has no fixed size. Zigzag makes 128 of 64, which takes two groups of seven bits.",
     },
     "fields-changed-by-leader": {
-        1: "The base offset, and the leader epoch, which no producer knows.",
+        1: "Base offset and leader epoch change; no producer knows the epoch.",
         3: "The CRC stays: it does not cover base offset and leader epoch.",
         5: "No record changes: records hold distances from the base offset.",
         6: "No record changes: records hold distances. The CRC does not cover the base offset.",
     },
     "fields-with-append-time": {
-        2: "Base offset and leader epoch, and the time of the append.",
+        2: "Base offset and leader epoch change, but the append's time changes more.",
         3: "Max timestamp and an attribute bit change, and so does the CRC that covers them.",
         4: "The CRC covers attributes and max timestamp, so it changes as well.",
         8: "No record changes: readers give all of them the batch's max timestamp.",
@@ -32,8 +32,8 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "The leader compares the CRC. Before it only the leader epoch passes.",
     },
     "stale-crc-differs-after": {
-        0: "The CRC is wrong from there on, but an append compares only the CRC of what comes in.",
-        1: "The CRC is wrong from operation 0 on, but no later append reads what is written.",
+        0: "The CRC is wrong from there on, but an append checks only incoming batches.",
+        1: "The CRC is wrong from operation 0 on, but no later append reads stored batches.",
         4: "A start after a clean stop trusts the files. Only a recovery compares CRCs.",
     },
     "stale-crc-log-end": {

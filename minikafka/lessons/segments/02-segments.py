@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Segments
 #
-# *How files keep a log, how a record is found, and how the oldest ones go.*
+# *How files hold a log, and how records are found and deleted.*
 #
 # ## 1. The question
 #
@@ -10,7 +10,7 @@
 # **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, and what an
 # index costs.
 #
-# What goes wrong without segments? Two logs get the same ten batches. The first has one file; the second, below, begins a new file every 250 bytes. Both must keep 500 bytes.
+# What goes wrong without segments? Two logs get the same ten batches. The first has one file; the second, below, has files of at most 250 bytes. Both must keep 500 bytes or more.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
@@ -39,14 +39,14 @@ predict(
 # %% [markdown]
 # A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
 #
-# (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without its lower bound. Only replicated records may be deleted: the last line of the loop says that all are.)
+# (`internal.segment.bytes` is Kafka's `segment.bytes` for tests, without a lower bound. A log deletes only replicated records: the loop's last line says that all are.)
 
 # %%
 for log, size, segments in zip((whole, pieces), sizes, deleted):
     print(size, "bytes; segments deleted:", segments, " bytes kept:", log.size, " log start:", log.log_start_offset)
 
 # %% [markdown]
-# The log in one file still has its 1120 bytes; the log in pieces kept 672. **A log can only forget in units of segments.**
+# The log in one file still has its 1120 bytes; the log in pieces kept 672. **Retention deletes whole segments only.**
 
 # %% [markdown]
 # ## 2. The picture
@@ -60,7 +60,7 @@ diagram("segments")
 # - **Active segment:** the last one, and the only one that gets appends.
 # - **Roll:** begin a new active segment.
 # - **Sparse index:** an entry for some batches only. `.index` leads from an offset to a byte, `.timeindex` from a timestamp to an offset.
-# - **Retention:** the rules by which the oldest segments go.
+# - **Retention:** the rules by which the oldest segments are deleted.
 # - **Log start:** the first offset that may be read. **Log end** (LEO): the next offset to be written. **High watermark** (HW):
 #   below it everything is replicated. Until there are transactions, LSO is the same as HW.
 #
@@ -76,8 +76,8 @@ SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play
 # ## 3. The rules
 #
 # 1. Base offsets grow strictly, and no segment begins above the log end.
-# 2. A batch lies in the segment with the greatest base offset that is not above its own.
-# 3. No segment holds more than `segment.bytes`, as it was when the segment was written.
+# 2. A batch lies in the segment with the greatest base offset that is not above the batch's.
+# 3. No segment holds more than `segment.bytes` allowed when it was written.
 # 4. An index entry names the last offset of a batch and the byte at which that batch begins; both grow strictly.
 # 5. The first batch of a segment has no entry: an empty index already says *begin at byte 0*.
 #
@@ -130,7 +130,7 @@ erratum(
 )
 
 # %% [markdown]
-# `add` **replaces** a segment of the same base offset and returns it. `remove` takes a segment out of the map, and leaves its files.
+# `add` **replaces** a segment of the same base offset and returns it. `remove` takes a segment out of the map, but leaves its files.
 
 # %%
 replaced = segments.add(orders.log_segments[2])
@@ -139,8 +139,7 @@ segments.remove(30)
 print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_segment(31).base_offset)
 
 # %% [markdown]
-# With a hole in the map, `floor_segment` names a segment without the offset. A read then goes
-# on to the next segment without an error (lesson 06b).
+# With a hole in the map, `floor_segment` returns a segment without the offset. A read then goes on to the next segment without an error (lesson 06b).
 #
 # ### Rolling
 #
@@ -187,7 +186,7 @@ walk.play()
 ruler.snap("10 records appended: they did not fit").play()
 
 # %% [markdown]
-# `size > max_segment_bytes - messages_size` decided: 353 > 353 − 231. The log checks this **before** the write, so no segment grows past the limit. It is `>`: a segment may be exactly full.
+# `size > max_segment_bytes - messages_size` decided: 353 > 353 − 231. The log checks this **before** the write, so no segment grows past the limit. With `>` a segment may be exactly full.
 
 # %%
 timed = fresh_log({"segment.ms": 1000})
@@ -201,11 +200,11 @@ erratum(
 )
 
 # %% [markdown]
-# The clock stood still: the log compares the incoming timestamp with that of the segment's first batch.
+# The clock did not move: the log compares the incoming timestamp with that of the segment's first batch.
 #
 # ### The sparse index
 #
-# `LogSegment.append` decides for each batch about an index entry.
+# `LogSegment.append` decides for each batch whether it gets an index entry.
 
 # %%
 log = fresh_log({"index.interval.bytes": 300})
@@ -225,7 +224,7 @@ step_through(
 ).play()
 
 # %% [markdown]
-# Step 4 decides before step 5 counts the batch's own bytes. So a segment's first batch gets no entry, and *more than* `index.interval.bytes` lie between two entries.
+# Step 4 decides; only then step 5 counts the batch's own bytes. So a segment's first batch gets no entry, and *more than* `index.interval.bytes` lie between two entries.
 #
 # An entry has four bytes for the offset and four for the byte in the `.log`. Rule 4 printed the entries of segment 15: (23, 363) and (29, 729).
 
@@ -245,7 +244,7 @@ print("in the file:", [*iter_unpack(">ii", stored)], " the base offset:", orders
 print(f"the greatest number in four bytes with a sign: {2**31 - 1:,}")
 
 # %% [markdown]
-# The file holds **relative offsets**: 8 and 14 are 23 and 29 minus the base offset, 15. So no offset in a segment may be more than 2,147,483,647 above its base; that is the last of the five reasons to roll.
+# The file holds **relative offsets**: 8 and 14 are 23 and 29 minus the base offset 15. So no offset in a segment may be more than 2,147,483,647 above its base; that is the last of the five reasons to roll.
 #
 # A search for offset 65 in the log of 40 batches halves the index, then reads the file from the byte found.
 
@@ -272,9 +271,9 @@ erratum(
 # %% [markdown]
 # ### Retention
 #
-# For each rule a walk begins at the oldest segment and stops at the first no.
+# Each rule walks from the oldest segment to the first one that it keeps.
 #
-# **By size.** `retention.bytes` is a lower bound: the oldest segment goes only while the rest still has at least that many bytes. The orders take 5479 bytes, and 2000 must stay.
+# **By size.** `retention.bytes` is a lower bound: the oldest segment is deleted only if the rest still has at least that many bytes. The orders take 5479 bytes; 2000 must stay.
 
 # %%
 bounded, bounded_twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
@@ -301,7 +300,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The log start went up **before** the segments left the map: a reader in between gets *out of range*, never a hole. The log renames the files, and deletes them `file.delete.delay.ms` later:
+# The log start went up **before** the segments left the map: a reader in between gets *out of range*, and meets no hole. The log renames the files, and deletes them `file.delete.delay.ms` later:
 
 # %%
 print(sum(name.endswith(".deleted") for name in files_of(bounded)), "files renamed;", *files_of(bounded)[:2])
@@ -314,8 +313,7 @@ erratum(
 )
 
 # %% [markdown]
-# **By time.** A segment is as old as its *youngest* record, and goes when that is older than `retention.ms`; exactly as old is not enough.
-# Below 0 both settings mean no limit. Four segments, and 7 days:
+# **By time.** A segment is as old as its *youngest* record, and is deleted when that is older than `retention.ms`; exactly as old is not enough. Below 0, `retention.ms` and `retention.bytes` set no limit. Four segments, and 7 days:
 
 # %%
 day = 86_400_000
@@ -328,10 +326,10 @@ print("deleted:", aged.delete_old_segments(), " left:", [segment.base_offset for
 print("a producer's clock may be ahead by at most", aged.config.message_timestamp_after_max_ms, "ms")
 
 # %% [markdown]
-# The third segment is 9 days old and stays: the walk stopped at the second. A record from the future stops retention until its timestamp and `retention.ms` have passed. A leader refuses records that are further ahead
+# The third segment is 9 days old and stays: the walk stopped at the second. A record from the future stops retention until `retention.ms` after its timestamp. A leader refuses records that are further ahead
 # than `message.timestamp.after.max.ms`, an hour by default.
 #
-# If all segments may go, a new one begins first:
+# Before all segments are deleted, the log begins a new one:
 
 # %%
 emptied = fresh_log({"retention.bytes": 0})
@@ -340,7 +338,7 @@ emptied.update_high_watermark(emptied.log_end_offset)
 print("deleted:", emptied.delete_old_segments(), " left:", [segment.base_offset for segment in emptied.log_segments])
 
 # %% [markdown]
-# **By log start.** DeleteRecords raises the log start; segments wholly below it go at the next round.
+# **By log start.** DeleteRecords raises the log start; segments wholly below it are deleted at the next round.
 
 # %%
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
@@ -352,7 +350,7 @@ print("deleted:", bounded.delete_old_segments(), " left:", [segment.base_offset 
 # %% [markdown]
 # Segment 75 still holds offset 77, so it stays.
 #
-# Under every rule, nothing at or above the **high watermark** goes. This log's mark was never raised:
+# No rule deletes anything at or above the **high watermark**. This log's was never raised:
 
 # %%
 stuck = copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000})
@@ -382,7 +380,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Spark's silence is not counted as agreement.
+# Spark's missing values do not count as agreement.
 #
 # We plant a bug: minikafka rolls with `>=` where Kafka has `>`. (`config` is not an operation; operation 0 is
 # `truncate_fully_and_start_at 10`.)
@@ -419,7 +417,7 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, not a concurrent skip list | tiered storage, where a segment must be uploaded before it goes |
+# | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, not a concurrent skip list | tiered storage, where a segment must be uploaded first |
 # | the five reasons to roll, the three rules of retention, their order | no metrics | compaction, which replaces segments |
 # | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |
 #
@@ -430,17 +428,17 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record from the future stops the walk there. Then the high watermark: a lagging in-sync follower holds it. Then whether the topic is only compacted, without `delete`.
+# The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record from the future stops the walk there. Then the high watermark: with fewer in-sync replicas than `min.insync.replicas` it stands still. Then whether the topic is only compacted.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - A log forgets in units of segments: a file goes as a whole or not at all.
+# - Retention deletes whole segments: a file is deleted as a whole or not at all.
 # - Only the active segment, the last one, is appended to. The log asks before the write whether it must roll, so no segment grows past `segment.bytes`.
-# - The indexes are sparse: an entry is due only after more than `index.interval.bytes`. An entry of the `.index` has two numbers of four bytes: the last offset of a batch, relative to the segment's base offset, and the byte at which this batch begins.
-# - Retention asks about the oldest segment first and stops at the first one that must stay. Nothing at or above the high watermark goes.
+# - The indexes are sparse: an entry comes only after more than `index.interval.bytes`. An entry of the `.index` has two numbers of four bytes: the last offset of a batch, relative to the segment's base offset, and the byte at which this batch begins.
+# - Retention asks about the oldest segment first and stops at the first one that must stay. Nothing at or above the high watermark is deleted.
 # - A deletion raises the log start first, then renames the files, and deletes them `file.delete.delay.ms` later.
 #
 # ![The rules of retention](../diagrams/retention.svg)
@@ -451,9 +449,9 @@ print(found.first_difference)
 # | it rolls by time | an incoming timestamp is more than `segment.ms` after the segment's first batch |
 # | it rolls by its indexes | the offset index or the time index is full |
 # | it rolls by offset | an offset would be too far above the base for an index entry |
-# | the oldest segment goes by log start | it lies wholly below the log start |
-# | it goes by size | what stays still has at least `retention.bytes` |
-# | it goes by time | its youngest record is older than `retention.ms` |
+# | the oldest segment is deleted by log start | it lies wholly below the log start |
+# | it is deleted by size | what stays still has at least `retention.bytes` |
+# | it is deleted by time | its youngest record is older than `retention.ms` |
 
 # %% [markdown]
 # **Next:** *High watermark*, the bound that stopped retention above.

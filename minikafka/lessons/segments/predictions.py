@@ -2,7 +2,7 @@
 
 BELIEFS: dict[str, dict[object, str]] = {
     "bytes-whole-keeps": {
-        500: "That would cut a file. A log forgets whole segments only.",
+        500: "That would cut a file. Retention deletes whole segments only.",
         0: "The one file also holds what must stay, so it stays as a whole.",
         672: "The log in pieces keeps 672. One file has no piece to delete.",
     },
@@ -15,7 +15,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         30: "30 is the next offset after the append. The segment begins where the append begins.",
     },
     "index-entry-stored-number": {
-        23: "An index does not hold absolute offsets. It holds the distance from the segment's base offset.",
+        23: "An index does not hold absolute offsets. It holds distances from the segment's base offset.",
         7: "The base offset 15 counts as 0, 16 as 1.",
         9: "The base offset 15 counts as 0, 16 as 1.",
     },

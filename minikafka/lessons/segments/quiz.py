@@ -100,7 +100,7 @@ QUESTIONS = (
         deleted_by_size,
         "The oldest goes only while what stays has at least 800 bytes. After two, 1120 are left.",
         {1: "one", 2: "two", 3: "three"},
-        card="it goes by size | what stays still has at least `retention.bytes`",
+        card="it is deleted by size | what stays still has at least `retention.bytes`",
         replies={
             1: "Retention asks about the next segment, too, and stops only at one that must stay.",
             3: "784 bytes would be left, fewer than 800.",
@@ -113,7 +113,7 @@ QUESTIONS = (
         changed_by_a_small_append,
         "Only the records are written. Both indexes stay as they are, at their full length.",
         KINDS,
-        card="The indexes are sparse: an entry is due only after more than `index.interval.bytes`",
+        card="The indexes are sparse: an entry comes only after more than `index.interval.bytes`",
         replies={
             "index": "An entry is due only when more than `index.interval.bytes`, by default 4096, have come since the"
             " last one.",
@@ -134,7 +134,7 @@ QUESTIONS = (
             "none": "the time at which the oldest file was last written",
             "clock": "the broker's clock",
         },
-        card="it goes by time | its youngest record is older than `retention.ms`",
+        card="it is deleted by time | its youngest record is older than `retention.ms`",
         replies={
             "none": "That time counts only for a segment in which no record has a timestamp.",
             "clock": "The same clock lets the files of other partitions go.",

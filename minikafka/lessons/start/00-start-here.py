@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Start here
 #
-# *A log directory with bare hands, three witnesses, and how a lesson works.*
+# *A log directory read by hand, three witnesses, and how a lesson works.*
 #
 # ## 1. What this course is
 #
@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** which file of a broker has an offset, and which lessons you need.
 #
-# A real broker wrote the directory `data/orders-0`: topic `orders`, partition 0. Here are its files of records. Three orders lie together in a **batch**, as the producer sent them. Now a consumer asks for one of them.
+# A real broker wrote the directory `data/orders-0`: topic `orders`, partition 0. Here are the files with its records. Each **batch** holds three orders, as the producer sent them. Now a consumer asks for one of them.
 
 # %%
 from pathlib import Path
@@ -30,7 +30,7 @@ predict(
 )
 
 # %% [markdown]
-# (Change `___` to a number and run the cell again. Leave the `___` among the imports: it is the blank itself.)
+# (Change `___` to a number and run the cell again. Keep the `___` in the import line: it defines the blank.)
 
 # %%
 sent = orders.read(19)
@@ -45,17 +45,16 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 # happens to an acknowledged record. This course opens that code twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, methods, steps and bytes on disk. You step through the twin; Kafka says whether the twin is right.
 #
-# There are three ways. **Read:** predict, run, explain why a prediction was wrong. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
-# Kafka judges it. **Exam:** write a whole log in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py` compares it with Kafka's.
+# There are three ways. **Read:** predict, run, explain why a prediction was wrong. **Rebuild:** write methods of the log yourself; your function runs inside the log, and Kafka judges it. **Exam:** write a whole log in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py` compares it with Kafka's.
 #
 # **How much time have you?**
 #
 # - *Two hours:* parts 1, 2, 3 and 5 of *Start here*; [High watermark](03-high-watermark.ipynb) without *An offset and its place*, *Fetching the metadata* and part 5; [The produce path](11a-produce-path.ipynb), parts 1 to 4 and the card.
 # - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04a-append.ipynb) and [Read isolation](06a-read.ipynb).
-# - *A week:* read all lessons. *The whole:* also every function and every rung.
+# - *A week:* read all lessons. *The whole:* also do all exercises.
 
 # %% [markdown]
-# ## 2. A log directory with bare hands
+# ## 2. A log directory, read by hand
 #
 # Back to `data/orders-0`. Nothing of Kafka runs now.
 
@@ -65,8 +64,7 @@ for file in sorted(directory.iterdir()):
     print(f"{file.stat().st_size:5} bytes  {file.name}")
 
 # %% [markdown]
-# Six **segments**: each is a `.log` with the records and two small files that help to find them. The numbers in the names are
-# offsets: the segment of the files named 15 holds the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default.)
+# Six **segments**: each is a `.log` with the records and two small files that help to find them. The numbers in the names are offsets: the files named 15 are a segment with the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default.)
 #
 # The bytes of a `.log`:
 
@@ -99,9 +97,7 @@ from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOpti
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
 # %% [markdown]
-# In the list of files above, each `.index` has 16 bytes. Now an open log: it is new, and has one record.
-# An index entry has 8 bytes, and a segment's first batch gets none. An open log maps its newest index
-# into memory, and a mapping has one fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
+# In the list of files above, each `.index` has 16 bytes. Now we open a new log and append one record. An index entry has 8 bytes, and a segment's first batch gets no entry. An open log maps its newest index into memory, and a mapping has a fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
 
 # %%
 log = fresh_log()
@@ -123,13 +119,13 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# The log makes the two indexes of its newest segment at full size (a time index has whole entries of 12 bytes), and cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
+# The log makes the two indexes of its newest segment at full size (rounded down to whole entries, 12 bytes in a time index), and cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
 # `.log`, two for each partition. The lesson *Segments* shows what an index holds.
 
 # %% [markdown]
 # ## 3. How a lesson works
 #
-# **Predict:** you say what will happen, it happens, and the page names the wrong idea. Here a log gets three records. It runs alone: no broker's `Partition` is around it. A consumer reads from offset 0.
+# **Predict:** you say what will happen, the code runs, and the page names a wrong idea. Here a log gets three records. It runs alone, without a broker's `Partition`. A consumer reads from offset 0.
 
 # %%
 from minikafka import FetchIsolation
@@ -148,7 +144,7 @@ predict(
 )
 
 # %% [markdown]
-# The **ruler** shows a log as a line of offsets, with its marks. (LSO: *High watermark* explains it.) Move the slider: each frame is a moment.
+# The **ruler** shows a log as a line of offsets, with its marks. (*High watermark* explains LSO.) Move the slider: each frame is a moment.
 
 # %%
 ruler = OffsetRuler(log, "Three records, and who may read them").snap("appended")
@@ -156,7 +152,7 @@ log.update_high_watermark(3)
 ruler.snap("the in-sync replicas have them, too: the high watermark goes up").play()
 
 # %% [markdown]
-# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. On a broker `Partition` raises it. Here nothing did until `update_high_watermark(3)`.
+# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. On a broker `Partition` raises it. Here only our call `update_high_watermark(3)` did.
 #
 # The **stepper** runs a real method and stops at its numbered steps. Each frame shows the source, the changes, and a link to Kafka's method.
 
@@ -171,11 +167,10 @@ step_through(
 ).play()
 
 # %% [markdown]
-# **Exercises** are functions to complete, in [a second notebook](00-start-here-rebuild.ipynb) beside the lesson. `check` compares your answers with those of a judge that did not read your code, and names the first
-# difference. `hint()` tells more from call to call; `solution()` shows one way.
+# **Exercises** are functions to complete, in [a second notebook](00-start-here-rebuild.ipynb) beside the lesson. `check` compares your answers with answers that were computed without your code, and names the first difference. `hint()` tells more with each call; `solution()` shows one way.
 #
-# **Rungs** are methods of the log to write anew. During a check your function replaces minikafka's method. You can
-# do the same by hand with `mine`. Take `LogSegment.should_roll`, which says when a new segment begins, and let it say *always*:
+# In a **rung** you write one of the log's methods. During a check your function replaces minikafka's method. You can
+# do the same by hand with `mine`. Take `LogSegment.should_roll`, which says when a new segment begins. Now it says *always*:
 
 # %%
 from minikafka.log.log_segment import LogSegment
@@ -187,9 +182,9 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 [segment.base_offset for segment in log.log_segments]
 
 # %% [markdown]
-# Each append began a segment of its own. After the `with` block minikafka is as before.
+# Each append began its own segment. After the `with` block minikafka is as before.
 #
-# A lesson has seven parts. The last one, the honesty box, says what is the same as in Kafka, what is simpler, and what is not shown. An *Erratum* sets a sentence of older texts beside the source and a run.
+# A lesson has seven parts. The last one, the honesty box, says what is the same as in Kafka, what is simpler, and what is not shown. An *Erratum* compares a sentence of older texts with the source and a run.
 #
 # `make lab` (without a clone of the project: `minikafka lab`) opens a working copy of the lessons, so change what you like. `make fresh NOTEBOOK=02` restores a lesson
 # and keeps yours beside it.
@@ -197,8 +192,7 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 # %% [markdown]
 # ## 4. Where things stand in Kafka's source
 #
-# minikafka uses Kafka's names in snake_case, in classes of the same name. Kafka's main class `UnifiedLog` is called `Log` here, as in Kafka up to 3.0. The
-# docstring of each public method names its twin on a line `Kafka:`. This leads from such a name to its line at tag 4.3.0:
+# minikafka uses Kafka's names in snake_case, in classes of the same name. Kafka's main class `UnifiedLog` is called `Log` here, as in Kafka up to 3.0. The docstring of each public method names its twin on a line `Kafka:`. This call gives the link to its source at tag 4.3.0:
 
 # %%
 from minikafka.lab.stepper.kafka_lines import kafka_link
@@ -248,9 +242,9 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Each line is a quantity, with the witnesses that spoke of it. Spark is silent where it has no rule of its own, and silence is not counted as agreement.
+# Each line is a quantity, with the witnesses that gave a value. Spark gives none where it has no rule, and that does not count as agreement.
 #
-# Now only minikafka gets *always roll*. (Operations are counted from 0. A new log
+# Now minikafka alone rolls *always*. (Operations are counted from 0. A new log
 # has one empty segment.)
 
 # %%
@@ -270,7 +264,7 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# (`0:388` is a segment that begins at offset 0 and has 388 bytes.) Kafka judges a rung in this way: your function inside minikafka, Kafka beside it, and the first difference.
+# (`0:388` is a segment that begins at offset 0 and has 388 bytes.) Kafka judges a rung like this: your function runs inside minikafka, and the first difference from Kafka is shown.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -280,22 +274,22 @@ print(found.first_difference)
 # %% [markdown]
 # ## 7. The lessons, and your progress
 #
-# In this order each lesson needs nothing that comes later:
+# In this order no lesson needs a later one:
 #
 # - [01 Records](01-records.ipynb): a batch on disk, byte by byte
 # - [02 Segments](02-segments.ipynb): how records are kept, found and deleted
 # - [03 High watermark](03-high-watermark.ipynb): which records are safe
-# - [04a Append](04a-append.ipynb): who gives offsets, and what a refusal leaves
+# - [04a Append](04a-append.ipynb): who gives offsets, and what a refused append leaves behind
 # - [04b Stored and safe](04b-stored-and-safe.ipynb): which bytes are stored, and what is safe
 # - [05 Producers and transactions](05-producers-and-transactions.ipynb): no duplicates, no half transactions
 # - [06a Read isolation](06a-read.ipynb): who may see what
 # - [06b From an offset to bytes](06b-offset-to-bytes.ipynb): how few bytes a read needs
 # - [07 Loading](07-loading.ipynb): how files become a log again
 # - [08a Crash and recovery](08a-crash-and-recovery.ipynb): what a crash can take
-# - [08b Damaged and missing files](08b-damaged-files.ipynb): which files a start believes
+# - [08b Damaged and missing files](08b-damaged-files.ipynb): which files a start trusts
 # - [09a Background tasks](09a-storage-layer.ipynb): what a broker does by the clock
 # - [09b Start and stop](09b-start-and-stop.ipynb): what a start trusts
-# - [10a Compaction](10a-compaction.ipynb): of each key the newest record
+# - [10a Compaction](10a-compaction.ipynb): the newest record of each key
 # - [10b Tombstones and markers](10b-tombstones-and-markers.ipynb): when a deletion is deleted
 # - [11a The produce path](11a-produce-path.ipynb): what `acks` waits for
 # - [11b The produce purgatory](11b-produce-purgatory.ipynb): who wakes a request
@@ -305,9 +299,9 @@ print(found.first_difference)
 # - [13b An audit of a log directory](13b-log-audit.ipynb): which copy is right
 # - [14 The wire](14-wire.ipynb): requests as bytes
 #
-# The [glossary](glossary.md) has the course's words, with the Chinese ones. [solutions](solutions) has the solutions.
+# The [glossary](glossary.md) explains the course's words and gives the Chinese ones. [solutions](solutions) has the solutions.
 #
-# A working copy keeps your predictions, solutions and rungs in `.progress.json`. This cell draws a map of it.
+# A working copy keeps your predictions, solutions and rungs in `.progress.json`. This cell shows it as a map.
 
 # %%
 my_progress()
@@ -317,8 +311,8 @@ my_progress()
 #
 # - A partition is a directory of files. Its records lie in segments, and the number in a file's name is the offset with which the segment begins.
 # - A producer sends its records in batches, and the broker does not take a batch apart when it reads. A batch begins with a header of 61 bytes.
-# - For a read the broker finds the byte at which a batch begins, and sends the file from there on. The consumer drops what it has not asked for.
-# - A consumer reads below the high watermark. That goes up only when all in-sync replicas have the records.
+# - For a read the broker finds the byte at which a batch begins, and sends the file from there on. The consumer drops what it did not ask for.
+# - A consumer reads below the high watermark. It goes up only when all in-sync replicas have the records.
 # - While a log is open, the two indexes of its newest segment have their full size, by default 10 MiB each. They are cut when the next segment begins or the log is closed.
 #
 # ![Segments of a log](../diagrams/segments.svg)
@@ -328,8 +322,8 @@ my_progress()
 # | `.log` | the records, in batches | *Records*, *Segments* |
 # | `.index` | offset → byte in the `.log` | *Segments* |
 # | `.timeindex` | timestamp → offset | *Segments* |
-# | `.txnindex` | aborted transactions; there is one only where there are any | *Read isolation* |
-# | `.snapshot` | what is known of producers before the offset in its name | *Producers and transactions* |
+# | `.txnindex` | aborted transactions; a segment without them has no such file | *Read isolation* |
+# | `.snapshot` | the state of producers before the offset in its name | *Producers and transactions* |
 # | `leader-epoch-checkpoint` | which leader's epoch began at which offset | *Leader epochs* |
 # | `partition.metadata` | the topic's id | *Loading* |
 
