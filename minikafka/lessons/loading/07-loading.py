@@ -10,7 +10,7 @@
 #
 # **Afterwards you can decide:** which files a start deletes, what a directory full of `.swap` files means, and which checkpoints a log trusts.
 #
-# What goes wrong without a careful load? Here are 28 records in five segments. Compaction renames files to replace the first four by two new ones, and the process dies in the middle. The next load opens every `.log` file, and renames nothing.
+# What goes wrong without a careful load? Here are 28 records in five segments. Compaction renames files to replace the first four by two new ones, and the process dies in the middle. The next load is careless: it opens every `.log` file, and renames nothing.
 
 # %%
 from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
@@ -92,14 +92,14 @@ erratum(
 )
 
 # %% [markdown]
-# (The course shows three of a name's 20 digits.)
+# (The course shows the last three digits of a name.)
 #
 # | suffix or name | what it is |
 # |:---|:---|
 # | `.deleted` | appended to the whole name: to be deleted |
 # | `.cleaned` | an unfinished new segment |
 # | `.swap` | a complete new segment |
-# | `leader-epoch-checkpoint` | which leader's epoch began at which offset |
+# | `leader-epoch-checkpoint` | at which offset each leader epoch began |
 # | `partition.metadata` | the topic's id |
 # | `-delete`, `-future`, `-stray` | end of a *directory's* name: topic deleted, replica being moved, replica not assigned here |
 #
@@ -113,7 +113,7 @@ diagram("loading_names")
 #
 # 1. A replacement of segments is either undone or completed, never half.
 # 2. After the load each index has its `.log`, there is at least one segment, and the indexes of the last one have room to grow.
-# 3. After a clean stop no batch is checked, except where `.index` is missing or `.txnindex` bad: damage stays where it is, and stays hidden.
+# 3. After a clean stop the load checks no batch, except in segments whose `.index` is missing or `.txnindex` bad. Other damage stays hidden.
 # 4. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. The high watermark begins at the log start.
 # 5. Loading twice gives the same bytes as loading once.
 
@@ -171,11 +171,11 @@ erratum(
 )
 
 # %% [markdown]
-# Phase 4 deletes **orphaned** indexes, which have no `.log` (`LogLoader.loadSegmentFiles`). Phase 7 deletes **stray** snapshots, at offsets where no segment begins, except the newest one, if no segment begins above it (here `…090.snapshot`).
+# Phase 4 deletes **orphaned** indexes, which have no `.log` (`LogLoader.loadSegmentFiles`). Phase 7 deletes **stray** snapshots, at offsets where no segment begins. It keeps the newest of them if no segment begins above it (here `…090.snapshot`).
 #
 # ### Phases 1 to 3: a replacement cut off half way
 #
-# `replace_segments` puts new segments in the place of old ones: compaction one for several (`Cleaner.cleanSegments`), splitting several for one (`splitOverflowedSegment`). As in part 1, one replaces 0 and 6, another 12 and 18. The theatre stops after each rename and loads.
+# `replace_segments` puts new segments in the place of old ones: compaction one for several (`Cleaner.cleanSegments`), splitting several for one (`splitOverflowedSegment`). As in part 1, one new segment replaces 0 and 6, another 12 and 18. The crash theatre stops after each rename and loads.
 
 # %%
 log = fresh_log(SMALL)
@@ -200,7 +200,7 @@ print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outco
 theatre.play()
 
 # %% [markdown]
-# Phase 1 drops every `.swap` file whose offset is at or above that of the lowest `.cleaned` file. In phase 2 the other `.swap` segments replace **all** segments whose base lies in their range, from the lowest base to the end of the last record. Phase 3 renames them.
+# Phase 1 drops every `.swap` file whose offset is at or above that of the lowest `.cleaned` file. Phase 2 deletes **all** segments whose base lies in the range of the other `.swap` segments, from their lowest base to their last record. Phase 3 renames the `.swap` files.
 
 # %%
 erratum(
@@ -225,7 +225,7 @@ print("closed:", {name: size for name, size in sizes(log.dir, ".index").items() 
 #
 # After a clean stop `LogSegment.readNextOffset` reads batch headers of the last segment, from its last index entry to the end of the file.
 #
-# Retention deletes all records of this log: the active segment rolls, the old ones go.
+# Retention deletes all records of this log: the active segment rolls, then the old one goes.
 
 # %%
 log = fresh_log({**SMALL, "retention.bytes": 0})
@@ -266,7 +266,7 @@ predict(
 )
 
 # %% [markdown]
-# A clean stop flushes every log before it closes it (`LogManager.shutdown`). Next, a log that ends at 65:
+# A clean stop flushes every log before it closes it (`LogManager.shutdown`). Next, two checkpointed starts for a log that ends at 65:
 
 # %%
 killed = killed_broker()
@@ -275,7 +275,7 @@ for checkpoint in (20, 100):
     print("log start", log.log_start_offset, " LEO", log.log_end_offset, " segments", [segment.base_offset for segment in log.log_segments])
 
 # %% [markdown]
-# Recovery point and log start in the checkpoints are hints: the load moves them into the log's bounds. One exception: records below the checkpointed log start count as deleted. So if a log ends **below** that start, the load begins an empty log there (`LogLoader.deleteSegmentsIfLogStartGreaterThanLogEnd`).
+# The checkpointed recovery point is a hint: the load moves it into the log's bounds. The log start is no hint: records below it count as deleted. If a log ends **below** its checkpointed start, the load begins an empty log there (`LogLoader.deleteSegmentsIfLogStartGreaterThanLogEnd`).
 #
 # ### Phase 6: epochs
 #
@@ -297,11 +297,11 @@ for log_start in (0, 60):
     print("log start", log.log_start_offset, [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries])
 
 # %% [markdown]
-# An entry **at** the log end goes, too. Entries before the log start go as well, and the epoch that holds the log start now begins there.
+# An entry **at** the log end goes, too. So do entries below the log start, but the epoch that holds the log start now begins there.
 #
 # ### Phase 7: producers
 #
-# The killed broker's directory knows two producers. Here it counts as stopped cleanly, without its snapshots.
+# The killed broker's snapshots name two producers. We remove them, and load as after a clean stop.
 
 # %%
 cleared = remove(another(killed), *sizes(killed, ".snapshot"))
@@ -322,7 +322,7 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 # %% [markdown]
 # After a clean stop the load assumes that a log **without any snapshot** had no producers. It reads nothing, writes three *empty* snapshots, at the bases of the last two segments and at the log end, and forgets the open transaction. So never delete the snapshots of a directory that was closed cleanly.
 #
-# With snapshots the load takes the newest one at or below the log end, and reads the batches behind it. It deletes a **damaged** one (by its CRC), and takes the one before.
+# With snapshots the load takes the newest one at or below the log end, and reads the batches behind it. It deletes a **damaged** one (its CRC is wrong), and takes the one before.
 
 # %%
 erratum(
@@ -334,7 +334,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# **minikafka** runs the workload, **Spark** derives its results from the lines alone, the real **Apache Kafka** runs it. `reopen` closes the log and loads it.
+# **minikafka** and **Apache Kafka** run the workload, **Spark** derives its results from the lines alone. `reopen` closes the log and loads it.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -354,7 +354,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# For littered directories there are two witnesses: both load and close the same directory, and we compare each file byte by byte. (Numbers are the theatre's renames.)
+# minikafka and Kafka also load and close littered directories, and we compare each file byte by byte. (Numbers are the theatre's renames.)
 
 # %%
 cases = {"littered": littered, "epochs from the future": newer, "no snapshots": cleared, "emptied": emptied, "no segment": alone}
@@ -363,7 +363,7 @@ equal = {name: loaded_by_both(directory, TOPIC, clean=True).equal for name, dire
 equal | {renames: loaded_by_both(directory, SMALL, clean=True).equal for renames, directory in stops_to_compare.items()}
 
 # %% [markdown]
-# We plant a bug: the load takes the last index entry for the end of the segment. A batch has 95 bytes here,
+# We plant a bug: the load takes the last index entry as the segment's end. A batch has 95 bytes here,
 # and `index.interval.bytes` is 150. `reopen` is operation 5, counted from 0.
 
 # %%
@@ -389,7 +389,7 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# The next append gives offsets 6 and 7 a second time. An index never says where a log ends.
+# The next append uses offsets 6 and 7 a second time. An index never says where a log ends.
 #
 # ## 6. Exercises
 #
@@ -411,7 +411,7 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Which segments are left? `minikafka ls` and `verify` name them and what a start would do. (Compaction leaves gaps, too: compare with another replica.) The `.deleted` files are no loss. But if no `.cleaned` file is left, a `.swap` may have been the only copy. Then, if another replica is whole and leads, move the partition's directory away with this broker down, and let it fetch anew.
+# Which segments are left? `minikafka ls` and `verify` name them, and say what a start would do. (Compaction leaves gaps, too: compare with another replica.) The `.deleted` files are no loss. But if no `.cleaned` file is left, a `.swap` may have been the only copy. Then, if another replica is whole and leads, move the partition's directory away with this broker down, and let it fetch anew.
 #
 # </details>
 
@@ -422,7 +422,7 @@ print(found.first_difference)
 # - After a clean stop the load checks no batch, except where `.index` is missing or `.txnindex` bad. Damage stays hidden.
 # - After a clean stop the last segment alone says where the log ends: from its last index entry on, the load goes from batch to batch to the end of the file.
 # - The recovery point in its checkpoint is a hint: after a clean stop the recovery point is the log's end. The log start in its checkpoint is no hint: records below it count as deleted.
-# - After a clean stop a log without any snapshot is taken for one that never had producers.
+# - After a clean stop the load assumes that a log without any snapshot never had producers.
 #
 # ![The seven phases of a load](../diagrams/loading.svg)
 #
@@ -432,8 +432,8 @@ print(found.first_difference)
 # | `.cleaned` | deletes it, and every `.swap` whose offset is at or above that of the lowest `.cleaned` |
 # | another `.swap` | puts it in the place of all segments in its range, and gives it its final name |
 # | `.index`, `.timeindex` or `.txnindex` without its `.log` | deletes it |
-# | `.snapshot` where no segment begins | deletes it; only the newest stays, if no segment begins above it |
-# | `.snapshot`, the newest, that is damaged | deletes it; the one before it serves |
+# | `.snapshot` where no segment begins | deletes it; keeps the newest of them if no segment begins above it |
+# | the newest `.snapshot`, damaged | deletes it, and takes the one before |
 # | no segment at all | makes an empty one at the checkpointed log start |
 # | a name that it does not know | leaves it alone |
 

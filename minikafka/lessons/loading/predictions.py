@@ -6,7 +6,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         24: "The four old segments are called .deleted. This load ignores the new ones, too.",
     },
     "leftovers-taken-away": {
-        1: "The .deleted file goes. So do an index without its .log and a stray snapshot.",
+        1: "The .deleted file goes. So do the index without its .log and the stray snapshot.",
         2: "Phase 4 deletes the orphaned index, and phase 7 the stray snapshot.",
         4: "Kafka knows no .min.opt. The load leaves names that it does not know.",
         5: "The load leaves names that it does not know.",
@@ -33,11 +33,11 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "The newest snapshot named two, but it is gone.",
     },
     "log-end-after-reopen": {
-        8: "The log ends there. But the last batch came too soon for an index entry.",
+        8: "The sound log ends there. The sick one ends at its last index entry.",
         5: "5 is the last offset that the entry names. The end is one more.",
         4: "4 is the first offset of that batch. The entry has the last one.",
     },
     "reopen-contradicted-by": {
-        2: "Spark has no rule for recovery points, so it is silent.",
+        2: "Spark has no rule for recovery points, so it says nothing.",
     },
 }

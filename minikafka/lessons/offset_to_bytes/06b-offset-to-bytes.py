@@ -7,11 +7,10 @@
 #
 # **Time:** about fifty minutes to read, forty minutes to rebuild. **Before:** *Segments* and *Append*.
 #
-# **Afterwards you can decide:** what your fetch limit limits, where a consumer begins that asks by time, and what a broker does with the bytes of a fetch.
+# **Afterwards you can decide:** what your fetch limit limits, where a consumer that asks by time begins, and what a broker does with the bytes of a fetch.
 #
 # A reader takes at most 150 bytes of a partition with each fetch (a consumer by `max.partition.fetch.bytes`, a follower by
-# `replica.fetch.max.bytes`), and it can use whole batches only. One batch of the log below is larger than that. What goes wrong without an
-# exception for it?
+# `replica.fetch.max.bytes`), and it can use whole batches only. One batch of the log below is larger than that. What goes wrong if the limit holds for this batch, too?
 
 # %%
 from minikafka.lab import SegmentShelf, ___, copied_log, diagram, erratum, fresh_log, log_after, planted, predict
@@ -41,8 +40,9 @@ print("without:", positions(orders, 150, fetches=10, min_one_message=False))
 print("with:   ", positions(orders, 150, fetches=10, min_one_message=True))
 
 # %% [markdown]
-# Without the exception (`min_one_message`) the reader stands still for good, and never gets what lies behind the large batch. **An offset leads to a batch, and the
-# batch to a byte. From that byte on the answer is counted in bytes, with one exception for its first batch.**
+# With `min_one_message` the first batch of an answer may exceed the limit. Without it the reader stands still for good, and never gets what
+# lies behind the large batch. **An offset leads to a batch, and the batch to a byte. From that byte on the limit counts bytes; only the first
+# batch may exceed it.**
 #
 # (A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 compares them with minikafka.)
 #
@@ -58,7 +58,7 @@ diagram("read_bytes")
 # - **Scan:** reading the headers of batches, one after the other, from an entry's byte on.
 # - **View:** a file, a first byte, and the byte behind the last one.
 #
-# Who may read how far is *Read isolation*. Here each reader is a follower (`LOG_END`), whose bound is the log end. The log of this lesson
+# How far a reader may read: see *Read isolation*. Here each reader is a follower (`LOG_END`), whose bound is the log end. The log of this lesson
 # has 60 batches of 1, 2, 3, 4, 1, 2, … records:
 
 # %%
@@ -71,7 +71,7 @@ print("bytes between entries by default: more than", fresh_log().config.index_in
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. An answer begins with the first byte of the batch that holds the start (in a gap: of the next batch).
+# 1. An answer begins with the first byte of the batch that holds the start (in a hole: of the next batch).
 # 2. An answer has at most as many bytes as the limit says. With `min_one_message` its first batch is whole, however large.
 # 3. The bytes of an answer are those of the file, unchanged.
 
@@ -119,12 +119,12 @@ step_through(
 ).play()  # fmt: skip
 
 # %% [markdown]
-# Base offsets alone do not decide: the batch behind begins at 110, so the scan looks at the last offset of the one before it, and goes back to 106. The
-# reader drops 106, for which it has not asked.
+# Base offsets alone do not decide. The scan meets the batch that begins at 110, looks at the last offset of the batch before, and takes that one, from 106 on.
+# The reader drops record 106: it has not asked for it.
 #
 # ### When a segment has nothing
 #
-# Compaction removes records and leaves holes. This follower has three records from 0 on and three from 20 on:
+# Compaction removes records, and leaves holes between offsets. This follower has three records from 0 on and three from 20 on:
 
 # %%
 holes = log_after(Workload.parse("""
@@ -146,12 +146,11 @@ predict(
 print("the answer begins at", holes.read(5, 1_048_576, FetchIsolation.LOG_END).fetch_offset_metadata)
 
 # %% [markdown]
-# Segment 0 has nothing at or above 5, so `LocalLog.read` goes on to the next segment. Such holes are why the difference of
-# two offsets is no number of messages.
+# Segment 0 has nothing at or above 5, so `LocalLog.read` goes on to the next segment. Because of such holes the difference of two offsets is not a number of messages.
 #
 # ### How much
 #
-# Back to `orders`, where the batches from 9 and from 11 on have 95 bytes each. We read from 9 with a limit of 120.
+# Back to `orders`, where the batches that begin at 9 and at 11 have 95 bytes each. We read from 9 with a limit of 120.
 
 # %%
 predict(
@@ -177,11 +176,12 @@ erratum(
 # %% [markdown]
 # Frame 1: the reader drops the incomplete batch at the end. Frame 2: with `min_one_message` the first batch may exceed the limit.
 # Frame 3: without it, the first batch itself is cut. The answer is marked
-# `first_entry_incomplete`, and the broker sends an empty one instead. Frame 4: earlier partitions have used up the limit.
+# `first_entry_incomplete`, and the broker sends an empty one instead. Frame 4: limit 0, as when earlier partitions have used it up.
 #
 # ### By timestamp
 #
-# A consumer wants all records since a time and asks for the offset. A broker's log has a record each minute; we ask for minute 40 and a millisecond:
+# A consumer wants all records since some time, and asks for the offset of the first one. This log, of a broker, has a record each minute; we ask for
+# minute 40 and a millisecond:
 
 # %%
 minutes = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1})
@@ -201,8 +201,8 @@ for milliseconds in (0, 5000, 2000):
     mixed.append_as_leader(records(1, timestamp=noon + milliseconds), leader_epoch=0)
 
 # %% [markdown]
-# (Offset and timestamp. *Earliest* and *latest* are marks, not records: −1. Here *latest* is the log end; a broker gives a consumer its bound, HW or LSO.)
-# Timestamps need not be in order: `mixed` has records of noon, 5 seconds later, 2 seconds later.
+# (Each line: offset and timestamp. *Earliest* and *latest* are marks, not records: their timestamp is −1. Here *latest* is the log end; a broker gives a
+# consumer its bound, HW or LSO.) Timestamps need not be in order: `mixed` has records of noon, noon + 5000 and noon + 2000 milliseconds.
 
 # %%
 predict(
@@ -213,7 +213,7 @@ predict(
 )
 
 # %% [markdown]
-# Offset 1, of noon + 5000: the first record, by offset, that is **not older**. A consumer that reads from there misses nothing since noon + 2000.
+# It finds offset 1, of noon + 5000: the first record, by offset, that is **not older** than noon + 2000. A consumer that reads from there misses nothing since noon + 2000.
 #
 # ### A view of the file
 #
@@ -258,12 +258,12 @@ orders.append_as_leader(records(2, first=90), leader_epoch=1)
 print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch that was written there afterwards")
 
 # %% [markdown]
-# First a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. Kafka's `FileRecords.writeTo` throws the same.
-# The broker closes that connection, and the client connects and asks again. Only the length is checked: once as much has been appended again, other bytes are sent.
+# The first `write_to` raises a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. Kafka's `FileRecords.writeTo` throws the same.
+# The broker closes that connection, and the client connects and asks again. `write_to` checks only the length: when as many bytes have been appended again, it sends these other bytes.
 #
 # ## 5. Three witnesses
 #
-# Spark works out from the lines which offsets exist, and so how many records a `count` finds.
+# From the lines Spark works out which offsets exist, and how many records each `count` finds.
 
 # %%
 workload = Workload.parse("""
@@ -311,7 +311,7 @@ print(found.first_difference)
 print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.value(7, "result"))
 
 # %% [markdown]
-# The sick log lost nothing on disk. It only begins its answer one batch too late, and a consumer that starts again inside a batch never gets the rest of it.
+# The sick log lost nothing on disk. It only begins its answer one batch too late, and a consumer that starts inside a batch never gets the rest of that batch.
 #
 # ## 6. Exercises
 #
@@ -323,7 +323,7 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | the way from offset to byte, the cut at the limit, `min_one_message` | no metrics | a fetch of many partitions, one limit for all of them |
-# | the search by time; views and sendfile | | a timestamp's answer by the partition: nothing at or above the reader's bound; tiered storage |
+# | the search by time; views and sendfile | | how a partition limits a search by time to offsets below the reader's bound; tiered storage |
 #
 # *What Spark is told:* the lines of the appends and of the counts.
 #
@@ -341,10 +341,10 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # ### Card
 #
 # - A read finds the segment. The segment's index gives a byte, and a scan of batch headers from there on gives the batch.
-# - An answer begins with the batch that holds the start. The reader drops what it has not asked for.
+# - An answer begins with the batch that holds the start. The reader drops the records before the start.
 # - The limit counts bytes: the last batch may be cut, and the reader drops it. Only the first batch may exceed the limit.
 # - A search by time finds the first record, in the order of offsets, that is not older.
-# - A read gives back a view of one segment: a file, a first and a last byte. The kernel sends these bytes, and without TLS they never enter the program.
+# - A read gives back a view of one segment: a file, a first and a last byte. Without TLS the kernel sends these bytes, and they never enter the program.
 #
 # ![From an offset to bytes](../diagrams/read_bytes.svg)
 #
@@ -357,4 +357,4 @@ print("the last count: minikafka", sick.value(7, "result"), "· Spark", spark.va
 # | with a limit below the first batch, without `min_one_message` | a piece of the first batch; the broker sends an empty answer instead |
 
 # %% [markdown]
-# **Next:** *Loading*: how all of this comes back from a directory of files.
+# **Next:** *Loading*: how a directory of files becomes a log again.

@@ -15,7 +15,7 @@ def bugs() -> dict[str, Bug]:
 
 
 def _by_base_offset(segment: Any, offset: int, starting_file_position: int = 0) -> LogOffsetPosition | None:
-    """The first batch that begins at or above `offset`: the one that began before it and holds it is passed over."""
+    """The first batch that begins at or above `offset`, and not one that begins below `offset` and holds it."""
     position = max(segment.offset_index.lookup(offset).position, starting_file_position)
     for batch in segment.log.batches_from(position):
         if batch.base_offset >= offset:

@@ -7,7 +7,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         14: "A piece of a batch is of no use: the reader gets none of its records.",
     },
     "batches-scan-looks-at": {
-        1: "The entry names the batch that ends with 100. Three batches follow up to 106.",
+        1: "The entry names the batch that ends with 100. Three more follow, up to the one with 106.",
         60: "The scan begins at the byte of the entry.",
     },
     "read-from-5-begins": {
@@ -26,15 +26,15 @@ BELIEFS: dict[str, dict[object, str]] = {
     "write-to-sender-now": {
         0: "The reader was promised 95 bytes and would wait for them.",
         95: "The file was cut: these bytes are gone.",
-        "EOFException": "Kafka's writeTo compares the sizes itself, and throws its own exception.",
+        "EOFException": "Kafka's writeTo compares the sizes before it sends, and throws a KafkaException.",
         "OffsetOutOfRangeException": "The view knows bytes, not offsets.",
     },
     "base-offset-scan-differs": {
-        4: "This count begins where a batch begins, and so do the reads that it makes.",
+        4: "This count begins where a batch begins, and so does each read that it makes.",
         5: "3 is the base offset of a batch: the scan finds it by that alone.",
-        7: "That count shows it, too, but a read has begun inside the batch before.",
+        7: "That count shows it, too, but an earlier read already begins inside a batch.",
     },
     "base-scan-contradicted-by": {
-        2: "Spark works out counts from the lines. Where a read begins in the file it does not say.",
+        2: "Spark works out counts from the lines. It does not say where in the file a read begins.",
     },
 }

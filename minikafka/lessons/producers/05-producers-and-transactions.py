@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Producers and transactions
 #
-# *What a log remembers of its producers: so that a retry makes no duplicate, a zombie is kept out, and half a transaction is never read.*
+# *What a log remembers of its producers, so that a retry makes no duplicate, an old producer is refused, and `read_committed` never gets half a transaction.*
 #
 # ## 1. The question
 #
@@ -48,7 +48,7 @@ print("without producer id:", got)
 print("with id and sequence, the log ends at", log.log_end_offset)
 
 # %% [markdown]
-# Without a memory every record is there twice. With one, the log answered the second batch like the first, and did not write it.
+# Without a memory every record is there twice. With a memory the log answered the second batch like the first, and did not write it.
 # **The log remembers producers, not records:** a few numbers for each.
 
 # %% [markdown]
@@ -58,8 +58,9 @@ print("with id and sequence, the log ends at", log.log_end_offset)
 diagram("producers")
 
 # %% [markdown]
-# - **Producer id, epoch, sequence:** who produces, in which incarnation, and the number of the batch's first record, counted per partition.
-# - **Transaction:** batches of one producer with a bit in the header, from the first such batch to a marker.
+# - **Producer id:** who produces. **Epoch:** a newer instance of a producer has a higher one. **Sequence:** the number of the batch's first
+#   record, counted per partition.
+# - **Transaction:** one producer's batches with the transactional bit, from the first one to a marker.
 # - **Marker:** a batch of one control record that commits or aborts a producer's transaction. The transaction coordinator sends it, under
 #   a version of the protocol (**transaction version** 0, 1 or 2).
 # - **LSO**, last stable offset: below it every transaction is decided, and its marker is below the high watermark.
@@ -78,9 +79,9 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. A client's batch with a producer id is written once, while the log remembers it: a retry gets the first answer.
+# 1. The log writes a client's batch with a producer id once, while it remembers the batch: a retry gets the first answer.
 # 2. In an epoch sequences go on without a gap; a new epoch begins at 0.
-# 3. An epoch older than the known one is refused, and nothing changes.
+# 3. The log refuses a batch of an older epoch, and nothing changes.
 # 4. LSO is not above the first record of a transaction that is open, or whose marker HW has not passed.
 # 5. LSO ≤ HW ≤ LEO.
 
@@ -155,7 +156,7 @@ for (first, _), walk in zip(batches, answers):
 print("LEO", numbered.log_end_offset)
 
 # %% [markdown]
-# The log answers the last five as it did the first time. It no longer remembers sequence 0, and expects another one. Now the broker restarts, and reads from a snapshot file what it knows of producers.
+# The log answers the last five as it did the first time. It no longer remembers sequence 0, and expects 12. Now the broker restarts, and reads a snapshot file of what it knew of producers.
 
 # %%
 numbered.close()
@@ -183,8 +184,8 @@ for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9
     print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
 
 # %% [markdown]
-# An unknown producer may begin anywhere: its records may have been deleted, and its state with them. (Only transactions of
-# version 2 must begin at 0.) A new epoch begins at 0, and ends the old one.
+# An unknown producer may begin with any sequence: its records may have been deleted, and its state with them. (Only in transactions
+# of version 2 it must begin at 0.) A new epoch begins at 0, and ends the old one.
 #
 # ### Epochs fence
 #
@@ -241,8 +242,8 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
     print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
 
 # %% [markdown]
-# The log checks the epoch of a coordinator's batch, but neither its sequence nor whether it is a duplicate: it writes it twice. The log forgets a producer that
-# is silent for a day at its next check (one every ten minutes). Then it may begin anywhere, even where it was.
+# The log checks the epoch of a coordinator's batch, but not its sequence, and looks for no duplicate: it wrote the batch twice.
+# Every ten minutes the log forgets the producers that were silent for a day. Such a producer may begin with any sequence, even a used one.
 # Silence counts from the timestamp of its last batch. A producer with an open transaction is not forgotten (`ProducerStateManager.isProducerExpired`).
 #
 # ### On a follower
@@ -264,7 +265,7 @@ walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offs
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
-# Leaders and followers both refuse a batch that fits no state of its producer.
+# Leaders and followers both refuse a plain batch within its producer's transaction.
 #
 # ### A transaction, opened, aborted, indexed
 #
@@ -306,9 +307,9 @@ lanes.snap("8 commits: nothing is undecided")
 lanes.play()
 
 # %% [markdown]
-# A marker on one disk may be lost with it. The transaction is decided for good when the high watermark has passed its marker.
+# A marker on only one disk may be lost with that disk. The transaction is decided for good when HW has passed its marker.
 #
-# Step 12 wrote the aborted one to the transaction index, a file that only segments with aborted transactions have. Its last field says where LSO goes once the marker is replicated: to the first record of the oldest open transaction, 8's at 3.
+# Step 12 wrote the aborted transaction to the transaction index, a file that only segments with aborted transactions have. The last field of the entry says where LSO goes once the marker is replicated: to the first record of the oldest open transaction, that of producer 8, at 3.
 
 # %%
 [entry] = log.active_segment.txn_index.all_aborted_txns()
@@ -350,7 +351,7 @@ for word, action in {"two appends": lambda: (seven.send(4), eight.send(2)), "a f
     print(f"{word:22}", [int(name.split(".")[0]) for name in files_of(log) if name.endswith(".snapshot")])
 
 # %% [markdown]
-# A roll takes one, and so does a clean close. (Recovery takes more as it goes through the segments.) A roll's snapshot has the name of the new segment. The last one holds:
+# A roll writes one, and so does a clean close. (Recovery writes more.) A roll's snapshot has the name of the new segment. The last snapshot holds:
 
 # %%
 from minikafka.log.producer.snapshot_file import read_snapshot
@@ -368,7 +369,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# Two transactions, and a plain record. Spark finds each record's next marker of the same producer. `consume`
+# Two transactions, and a plain record. For each record Spark finds its producer's next marker. `consume`
 # is what a consumer sees; `maybe_increment_high_watermark leo` stands for followers that have fetched everything. (Markers of transaction
 # version 0 keep the producer's epoch.)
 
@@ -392,7 +393,7 @@ print("last stable offset by Spark:    ", spark.column("last_stable_offset"))
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# We plant a bug: a marker frees its transaction as soon as it is written, replicated or not. Operations count from 0.
+# We plant a bug: LSO passes a transaction as soon as its marker is written, replicated or not. Operations count from 0.
 
 # %%
 with planted("a marker frees its transaction before it is replicated"):
@@ -428,7 +429,7 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | five batches remembered, one in a snapshot; every check of epoch and sequence, its order and its exception | one lock of Python's for the log | how a transaction is verified with its coordinator before its first batch |
+# | five batches remembered, one in a snapshot; every check of epoch and sequence, its order and its exception | one Python lock for the log | how a transaction is verified with its coordinator before its first batch |
 # | when a transaction opens, what its marker completes, what the index holds | no metrics of producers | the coordinator's own log, and how it decides |
 # | snapshots, to the byte | | how recovery rebuilds this memory: lesson *Crash and recovery* |
 #
@@ -438,9 +439,9 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Compare the partition's last stable offset with its high watermark. If it is behind, the transaction that holds it begins at that offset:
+# Compare the partition's last stable offset with its high watermark. If it is lower, the transaction that holds it begins there:
 # `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch. After `transaction.timeout.ms` the
-# coordinator aborts an open transaction (it looks every ten seconds), unless it knows nothing of it. `find-hanging` finds those, and an administrator
+# coordinator aborts an open transaction (it looks every ten seconds), unless it does not know this transaction. `find-hanging` finds such transactions, and an administrator
 # aborts them. Also look whether the high watermark moves: a marker that is not replicated decides nothing.
 #
 # </details>
@@ -448,7 +449,7 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - The log remembers producers, not records: of each producer the last five batches. A snapshot, written at each roll and at a clean close, has room for the last one.
+# - The log remembers producers, not records: of each producer the last five batches. A snapshot, written at each roll and at a clean close, keeps only the last one.
 # - Within an epoch the sequence numbers go on without a gap. A new epoch begins at 0, and from then on the old one is refused.
 # - A producer that is silent for `producer.id.expiration.ms` is forgotten, unless it has an open transaction.
 # - A transaction is decided for good when the high watermark has passed its marker. Until then LSO is not above its first record.
@@ -460,12 +461,12 @@ print(found.first_difference)
 # |:---|:---|
 # | the next sequence | writes it |
 # | one of the last five batches again | gives the first answer, and writes nothing |
-# | a batch before these again | `OutOfOrderSequenceException` |
+# | an older batch again | `OutOfOrderSequenceException` |
 # | after a restart, the batch before the last one again | `OutOfOrderSequenceException` |
 # | a sequence that leaves a gap | `OutOfOrderSequenceException` |
 # | a new epoch that does not begin at 0 | `OutOfOrderSequenceException` |
 # | an older epoch | `InvalidProducerEpochException` |
-# | an unknown producer | writes it, wherever it begins; in a transaction of version 2 it must begin at 0 |
+# | an unknown producer | writes it, whatever its sequence; in a transaction of version 2 it must be 0 |
 
 # %% [markdown]
-# **Next:** *Read isolation*, where the three marks become three kinds of readers.
+# **Next:** *Read isolation*: three kinds of readers, each stopped at its own mark.

@@ -9,7 +9,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         12: "The log does not write it again: the next sequence is 12, not 0.",
     },
     "batch-again-after-restart": {
-        8: "The log remembers five batches in memory. The restart reads a snapshot, which has only the last one.",
+        8: "The log remembers five batches in memory. The snapshot has only the last one.",
     },
     "markers-refused": {
         0: "While a transaction is open, a marker of version 2 must bring a newer epoch. The first one does not.",
@@ -17,7 +17,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         3: "Epoch 1 is newer than 0: that marker ends the transaction.",
     },
     "follower-end-open-transaction": {
-        2: "A follower does not check sequences, but it computes the producer's state. A plain batch in a transaction has none.",
+        2: "A follower does not check sequences, but it computes the producer's state. No state allows a plain batch within a transaction.",
         1: "The follower refuses it, and the caller gets an exception.",
         "OutOfOrderSequenceException": "The sequence is right, and a follower would not check it.",
     },
@@ -29,7 +29,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "stable-offsets-differ-after": {
         2: "Both transactions are open there, with and without the bug.",
         5: "There HW passes the marker, so the sound log also moves its LSO.",
-        6: "By then the first marker is replicated. The bug shows at the first marker that is not.",
+        6: "By then the first marker is replicated. The bug shows before that, as soon as this marker is written.",
     },
     "stable-offset-contradicted-by": {
         1: "Spark finds each record's next marker, and whether HW has passed it. It needs no log for that.",

@@ -108,7 +108,7 @@ QUESTIONS = (
         " How many are answered as they were the first time?",
         retries_that_are_known,
         "The log remembers the last five batches of a producer. An older one is refused as out of order.",
-        card="of each producer the last five batches … a batch before these again",
+        card="of each producer the last five batches … an older batch again",
     ),
     Question(
         COMPUTE,
@@ -117,7 +117,7 @@ QUESTIONS = (
         " sends each of the eight again, whatever the answers are. How many are answered as they were the first time?",
         retries_known_after_a_restart,
         "A snapshot has room for one batch of each producer, the last.",
-        card="A snapshot, written at each roll and at a clean close, has room for the last one … after"
+        card="A snapshot, written at each roll and at a clean close, keeps only the last one … after"
         " a restart, the batch before the last one again",
     ),
     Question(

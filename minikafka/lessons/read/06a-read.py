@@ -8,7 +8,7 @@
 # **Time:** about forty minutes to read, three quarters of an hour to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** why one consumer stands still while another goes on, what it means that an offset is out of range,
-# and what the difference of two offsets does not tell you.
+# and why the difference of two offsets is not a number of messages.
 #
 # A bank writes each transfer as one transaction of two records. The first transfer is committed. The second is aborted, because Ada has
 # too little money. The third is still open. The log holds all of these records, and so does every in-sync replica. What goes wrong without isolation?
@@ -42,7 +42,7 @@ print("without:", seen := values_seen(bank, FetchIsolation.HIGH_WATERMARK))
 print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]
-# The first reader pays Bob 90 that were aborted and takes 10 that are not committed. An abort takes no record out of the log. **The log is the same for all readers. They differ in the bound where a read stops, and in a list of what they must skip.**
+# The first reader gives Bob 90 that were aborted, and takes 10 from him that are not committed. An abort takes no record out of the log. **The log is the same for all readers. They differ in the bound where a read stops, and in the list of what to skip.**
 #
 # (A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 compares them with minikafka.)
 #
@@ -140,12 +140,12 @@ erratum(
 )
 
 # %% [markdown]
-# The slider is the start of the read:
+# The slider sets the start of the read:
 #
 # - From **0**: all three get the aborted records 3 and 4. `read_committed` also gets a list, and skips them.
 # - From **6**: the answer begins at 5, because an answer begins with a batch. The consumer drops offset 5.
-# - From **11**: producer 9's transaction is open. Its records, *and the plain ones behind them*, are held back from `read_committed`.
-# - From **16**: at or above HW, below LEO. Both consumers get an empty answer, no error, and ask again.
+# - From **11**: producer 9's transaction is open. A `read_committed` consumer gets neither its records *nor the plain ones behind them*.
+# - From **16**: the start is above HW and below LEO. Both consumers get an empty answer, no error, and ask again.
 #
 # ### The walk
 #
@@ -160,13 +160,13 @@ step_through(
 ).play()  # fmt: skip
 
 # %% [markdown]
-# The bound is a **place**: `(offset=11, segment=[9:95])`. So step 4 of `LocalLog.read` stops the read at byte 95 without reading a record.
+# The bound is a **place**, offset 11 at byte 95 of segment 9: `(offset=11, segment=[9:95])`. So step 4 of `LocalLog.read` stops the read at byte 95 without reading a record.
 #
 # ### What was aborted
 #
-# Below the bound every transaction is *decided*. The list of the aborted ones comes from the transaction index of the segment
-# that holds the **marker**. `read(0, …, TXN_COMMITTED)` gets records below offset 5, all of segment 0. It asks the indexes from that segment on, one after the other. It stops
-# at an entry whose last stable offset is not below the end of what was read: when that entry was written, every transaction below that end was decided.
+# Below the bound every transaction is *decided*. An aborted one is listed in the transaction index of the segment that holds its **marker**.
+# `read(0, …, TXN_COMMITTED)` gets the records below offset 5, all of segment 0. It searches the index of that segment, then those of the next ones. The search
+# ends at an entry whose last stable offset is at or above the end of the records read: when that entry was written, every transaction below this end was decided.
 
 # %%
 for segment in log.log_segments:
@@ -201,7 +201,7 @@ for start in (0, 5):
     print("list:", named, " fates:", [(record.offset, fate) for record, fate in delivered(found, start)])
 
 # %% [markdown]
-# The second list names producer 7, of which the answer has only the marker. A list may name too many transactions, never too few.
+# The second list names producer 7, although the answer has only its marker. A list may name too many transactions, never too few.
 #
 # ### Out of range
 #
@@ -235,21 +235,21 @@ erratum(
 )
 
 # %% [markdown]
-# The file still holds the batch from 5 on, so record 5 is sent, and the consumer drops it. After an `OffsetOutOfRangeException` a consumer does what
-# `auto.offset.reset` says: it begins at the earliest offset, at the latest, since 4.0 at a time that lies a given duration back (`by_duration`), or it
-# reports the error (`none`). A follower asks its leader where the log begins and ends, and truncates or begins anew.
+# The file still holds the batch that begins at 5. So the broker sends record 5, and the consumer drops it. After an `OffsetOutOfRangeException` a
+# consumer does what `auto.offset.reset` says: it begins at the earliest offset, at the latest, or a given duration ago (`by_duration`, since 4.0), or it
+# reports the error (`none`). A follower asks where its leader's log begins and ends, and truncates its own log or begins anew.
 #
 # ### What the broker adds
 #
-# `Partition.fetchRecords` calls `Log.read` for every fetch. It notes four marks **before** the read (log start, LSO, HW, LEO), so a record appended
-# meanwhile does not count against a follower. The response carries HW and log start, and so followers learn them. A follower whose log
-# differs from the leader's gets no records but `diverging_epoch`: an epoch, and the offset where that epoch ends on the leader.
+# `Partition.fetchRecords` calls `Log.read` for every fetch. It notes four marks **before** the read (log start, LSO, HW, LEO), so a record appended meanwhile
+# does not make a follower count as behind. The response carries HW and log start: so followers learn them. A follower whose log differs from the
+# leader's gets no records. It gets `diverging_epoch`: an epoch, and the offset where that epoch ends on the leader.
 #
 # ## 5. Three witnesses
 #
-# `consume` gives the offsets that an application sees. The first line is Spark's rule for records of transactions; for plain records only its second
-# half counts. The second cell asks, like the older text, how many messages lie between HW and LEO.
-# Here they are plain records; where markers lie between, the difference of the two offsets is larger than the number of messages.
+# `consume` gives the offsets that an application sees. The first line below is Spark's rule for records of transactions; for plain records only its
+# second half counts. The second cell asks how many messages lie between HW and LEO. Here all are plain records. Where markers lie between the two
+# offsets, their difference is larger than the number of messages.
 
 # %%
 from minikafka.witness.log.queries import committed
@@ -298,7 +298,7 @@ erratum(
 )
 
 # %% [markdown]
-# Now the planted bug: minikafka looks up aborted transactions only in the index of the segment that was read.
+# Now the planted bug: minikafka searches for aborted transactions only in the index of the segment that it read.
 
 # %%
 with planted("aborted transactions are looked up in one segment"):
@@ -337,7 +337,7 @@ print(found.first_difference)
 # | bounds, order of checks, exceptions, places | a lock, not volatile fields, protects readers | the fetch request: many partitions, `fetch.min.bytes` |
 # | the transaction index, and when the search in it ends | the consumer is a function | fetch sessions; tiered storage |
 #
-# *What Spark is told:* the lines of the workload. It works out what each consumer sees.
+# *What Spark is told:* the lines of the workload. From them it works out what each consumer sees.
 #
 # **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer that reads
 # uncommitted sees new records all the time. What do you check first?
@@ -345,16 +345,16 @@ print(found.first_difference)
 # <details><summary>One answer</summary>
 #
 # Compare the last stable offset with the high watermark. If it lags, a transaction is open: `kafka-transactions.sh describe-producers` shows whose, and
-# where it began. One stuck producer holds back all records from its first one on, plain ones too, until the coordinator aborts
-# its transaction after `transaction.timeout.ms`, if it knows of it. If the two are equal: is it skipping a long run of aborted records?
+# where it began. One stuck producer holds back all records from its first one on, plain ones too. After
+# `transaction.timeout.ms` the coordinator aborts its transaction, if it knows it. If the two are equal: is it skipping a long run of aborted records?
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - The log is the same for everybody. What differs is the bound at which a reader is stopped, and a list of what it must skip.
-# - A follower gets what lies below LEO, a `read_uncommitted` consumer below HW, a `read_committed` one below LSO.
+# - The log is the same for all readers. They differ in the bound where a read stops, and in the list of what to skip.
+# - A follower gets records below LEO, a `read_uncommitted` consumer below HW, a `read_committed` one below LSO.
 # - Aborted records are sent to everybody. A `read_committed` consumer gets a list of the aborted transactions, and skips their records.
 # - The list may name too many transactions, never too few.
 # - From the first record of an open transaction on, `read_committed` consumers get nothing, whoever wrote it.

@@ -7,7 +7,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         30: "Nothing tells this reader that the 90 were aborted.",
     },
     "follower-answer-last-offset": {
-        16: "An answer comes from one file and ends with segment 0. The follower asks again.",
+        16: "An answer comes from one segment, here 0. The follower asks again for the rest.",
         14: "HW is a consumer's bound. A follower's is LEO.",
         10: "LSO is the bound of `read_committed`. A follower's is LEO.",
     },

@@ -10,8 +10,8 @@
 # **Afterwards you can decide:** when a leader compresses a batch again, when a segment ends, what is on the device, and who can move
 # the log start.
 #
-# What goes wrong without a leader that looks into each record? In a compacted topic a cleaner keeps, of each key, the newest record. Now
-# three records without keys come. This log stores them as a follower would, without a look into them.
+# What goes wrong if a leader does not look into each record? In a compacted topic a cleaner keeps the newest record of each key.
+# Now three records without keys arrive. This log stores them as a follower does, without looking into them.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, changed_fields, diagram, erratum, fresh_log, log_after, planted, predict
@@ -40,8 +40,8 @@ leader = fresh_log({"cleanup.policy": "compact"})
 print("sent to a leader:", type(step_through(leader.append_as_leader, sent("3x10"), leader_epoch=0).raised).__name__)
 
 # %% [markdown]
-# The cleaner drops what has no key: three records that were stored are gone. The real leader refuses them. **What a
-# leader stores, all others believe:** followers, indexes and cleaners.
+# The cleaner drops records without a key: the three stored records are gone. A real leader refuses them. **Followers, indexes and
+# cleaners trust what a leader has stored.**
 #
 # (`append_as_follower [3x10]` is a line of a workload: a batch of three records with values of 10 bytes. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for
 # part 5.)
@@ -52,16 +52,16 @@ print("sent to a leader:", type(step_through(leader.append_as_leader, sent("3x10
 diagram("stored_and_safe")
 
 # %% [markdown]
-# The numbers are those of the steps of an append, in the lesson *Append*.
+# The numbers are the steps of an append in the lesson *Append*.
 #
-# - **Codec:** how the records of a batch are compressed: none, gzip, snappy, lz4 or zstd.
+# - **Codec:** the compression of a batch's records: none, gzip, snappy, lz4 or zstd.
 # - **Device:** the disk itself. A write ends in the system's memory; a **flush** takes it to the device.
 # - **Recovery point:** below it everything is known to be on the device, or deleted.
 # - **Log start:** the first offset that may be read.
 #
 # ## 3. The rules
 #
-# 1. A leader that keeps the codec keeps the records' bytes: it writes into the header alone.
+# 1. If a leader keeps a batch's codec, it also keeps the records' bytes: it writes into the header alone.
 # 2. The recovery point is never above LEO.
 # 3. While a log is open, only a truncation lowers its log start.
 #
@@ -84,7 +84,7 @@ print("rule 3:", raised == [True, False], log.log_start_offset == 1)
 #
 # ### The validator
 #
-# `LogValidator` (step 5, leaders only) reads each record, and normally changes two header fields, offset and epoch. The CRC does not cover them, so it stays. (`ts` gives the timestamps of the records.)
+# `LogValidator` (step 5, leaders only) reads each record, and normally changes two header fields, offset and epoch. The CRC does not cover these two, so it stays the same. (`ts` gives the timestamps of the records.)
 
 # %%
 from minikafka.log.append_origin import AppendOrigin
@@ -105,7 +105,7 @@ print("log_append_time:", info.log_append_time, " max_timestamp:", info.max_time
 changed_fields(original, batch.buffer)
 
 # %% [markdown]
-# With LogAppendTime a bit and a timestamp change, so the CRC is computed again. The records keep the producer's timestamps; readers ignore them because of the bit. If records are bad, the exception lists each of them:
+# With LogAppendTime the leader also changes a bit and a timestamp, so it computes the CRC again. The records keep the producer's timestamps; readers ignore them because of the bit. If some records are bad, the exception lists each of them:
 
 # %%
 log = fresh_log({"cleanup.policy": "compact"})
@@ -121,8 +121,7 @@ erratum(
 # %% [markdown]
 # ### Compression: source and target
 #
-# The **source** codec is the incoming batch's. The **target** codec comes from the topic's `compression.type`: `producer`, the default, keeps
-# the source, `uncompressed` is none, any other value is a codec. The last column compares the bytes after the header with those that were sent.
+# The **source** codec is the incoming batch's. The **target** codec comes from the topic's `compression.type`: `producer`, the default, keeps the source; `uncompressed` means none; any other value is a codec. The last column compares the bytes after the header with those that were sent.
 
 # %%
 for topic in ("producer", "uncompressed", "gzip", "lz4"):
@@ -158,9 +157,9 @@ predict(
 # %% [markdown]
 # `LogValidator.validateMessagesAndAssignOffsetsCompressed` compares the codecs' types, not their levels.
 #
-# ### What the segment is asked: RollParams
+# ### When the segment must end: RollParams
 #
-# In step 8 the active segment decides from a `RollParams` whether it must end: two limits, three measures of the append, and the clock. The segment's first batch is of noon.
+# In step 8 the active segment decides whether it must end. A `RollParams` tells it two limits, three measures of the append, and the time. Here the timestamp of the segment's first batch is noon.
 
 # %%
 from minikafka.log.log_segment import RollParams
@@ -192,7 +191,7 @@ for changed in ({"messages_size": 300 - segment.size}, {"messages_size": 301 - s
 #
 # ### When the time index gets an entry
 #
-# In step 10 `LogSegment.append` offers an entry to the time index with each entry in the offset index. Five batches have timestamps
+# Whenever `LogSegment.append` (step 10) adds an entry to the offset index, it offers one to the time index. Five batches have timestamps
 # of minute 0, 3, 1, 2 and 5; an entry is due with every batch but the first:
 
 # %%
@@ -220,12 +219,12 @@ late.roll()
 print("a segment too short for an entry: before the roll", before, " after it", first_segment.time_index.entries)
 
 # %% [markdown]
-# The offered entry is the largest timestamp so far, with the last offset of its batch. The index takes it only if it is larger than its last
-# one (`TimeIndex.maybeAppend`). A roll or a close offers it once more, due or not.
+# The offered entry is the largest timestamp so far, with the last offset of its batch. The index takes it only if this timestamp is larger than
+# that of its last entry (`TimeIndex.maybeAppend`). A roll or a close offers it once more, even if no entry is due.
 #
 # ### When an append is safe: the recovery point
 #
-# Step 14 flushes when `flush.messages` records or more are not flushed. A log with `flush.messages=5` gets appends of 2, 2, 2 and 1 records.
+# Step 14 flushes when `flush.messages` or more records are not flushed yet. A log with `flush.messages=5` gets appends of 2, 2, 2 and 1 records.
 
 # %%
 log, points = fresh_log({"flush.messages": 5}), []
@@ -313,7 +312,7 @@ erratum(
 )
 
 # %% [markdown]
-# A load takes the log start from a checkpoint file, if that is above the base of the first segment: what DeleteRecords has hidden stays hidden.
+# A load takes the log start from a checkpoint file, if that is above the base of the first segment. So records that DeleteRecords has hidden stay hidden.
 
 # %%
 from minikafka.log.log import Log
@@ -336,7 +335,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# A topic flushes after every 5 records, and a segment ends after a second.
+# The topic of this workload flushes after every 5 records, and a segment ends after a second.
 
 # %%
 flushing = Workload.parse("""
@@ -388,28 +387,28 @@ print(found.first_difference)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every byte that the leader writes into a header | gzip packs by the zlib with which Python was built: where the JVM has another one, the bytes differ | down-conversion, gone since 4.0 |
-# | when a batch is built anew, and its bytes | | a crash, and what the recovery point is for: *Crash and recovery* |
-# | when the device is asked to flush; all marks | | `LogManager`, which flushes by time: *Background tasks* |
+# | every byte that the leader writes into a header | gzip uses the zlib of this Python: if the JVM has another zlib, the bytes differ | down-conversion, gone since 4.0 |
+# | when a leader builds a new batch, and its bytes | | a crash, and what the recovery point is for: *Crash and recovery* |
+# | when the log flushes; all marks | | `LogManager`, which flushes by time: *Background tasks* |
 #
-# *What Spark is told:* the size of each batch. It works out the rest from the workload.
+# *What Spark is told:* the size of each batch. It works out its other values from the workload.
 #
 # **A question to take along.** All your producers send lz4, and the leaders' processors are twice as busy as the followers'. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# `compression.type` of the topics. If it names another codec than lz4, the leader, and only the leader, unpacks and packs every batch again:
-# followers store what they fetch. `minikafka dump-log` shows the codec of each stored batch.
+# `compression.type` of the topics. If it names another codec than lz4, the leader decompresses every batch and compresses it again. Followers do not:
+# they store what they fetch. `minikafka dump-log` shows the codec of each stored batch.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - A leader reads each record, and refuses a batch as a whole. The exception lists each bad record.
-# - A leader that keeps the codec keeps the records' bytes and writes into the header alone. Where the codecs differ, it builds a new batch.
-# - Where a segment ends by its age, the records' timestamps count, not the clock. They fill the time index, too.
-# - An append is not a flush. What lies at or above the recovery point may still be in the system's memory.
+# - A leader reads each record. One bad record is enough to refuse the whole batch, and the exception lists all bad ones.
+# - If a leader keeps a batch's codec, it writes into the header alone. If the codecs differ, it builds a new batch.
+# - For the age of a segment the records' timestamps count, not the clock. The time index holds them, too.
+# - An append is not a flush. Records at or above the recovery point may still be in the system's memory alone.
 # - DeleteRecords raises the log start, never above the high watermark, and changes no segment. Only a truncation lowers the log start.
 #
 # ![How a leader stores a batch](../diagrams/stored_and_safe.svg)

@@ -14,5 +14,5 @@ def bugs() -> dict[str, Bug]:
 
 
 def _one_record_more(local_log: Any) -> int:
-    """One record less than are not flushed: a flush comes one record too late."""
+    """One less than the number of records that are not flushed: a flush comes one record too late."""
     return local_log.log_end_offset_metadata.message_offset - local_log.recovery_point - 1

@@ -49,13 +49,13 @@ def what_makes_leaders_busy() -> str:
 QUESTIONS = (
     Question(
         CHOOSE,
-        "What the segment is asked: RollParams",
+        "When the segment must end: RollParams",
         "`segment.ms` is 24 hours. Three appends of one record each come at the hours 0, 30 and 31 by the clock. The"
         " records' timestamps are of the hours 0, 1 and 25. With which offsets do the segments begin?",
         bases_by_timestamps,
         "25 hours lie between the first timestamp of the segment and the third record's.",
         {(0,): "0: there is one segment", (0, 1): "0 and 1", (0, 2): "0 and 2"},
-        card="Where a segment ends by its age, the records' timestamps count, not the clock",
+        card="For the age of a segment the records' timestamps count, not the clock",
         replies={
             (0,): "The time is measured from the segment's first batch, not from the batch before.",
             (0, 1): "By the clock the second append is 30 hours late. By its timestamp it is one hour late.",
@@ -97,7 +97,7 @@ QUESTIONS = (
             "fetchers": "`num.replica.fetchers` of the brokers",
             "codec": "`compression.type` of the topics",
         },
-        card="Where the codecs differ, it builds a new batch",
+        card="If the codecs differ, it builds a new batch",
         replies={
             "none": "A request that waits for followers holds no thread.",
             "fetchers": "These threads run on followers, and copy batches as they are.",
