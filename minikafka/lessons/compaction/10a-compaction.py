@@ -175,7 +175,7 @@ bars
 # %% [markdown]
 # ### The offset map
 #
-# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) Four bytes of the digest choose the slot. If another key has it, the next **try** takes four bytes one byte further on.
+# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) The digest's first four bytes choose the slot. If another key has it, the next **try** takes four bytes one byte further on.
 #
 # A map of 8 slots gets `a`, `b`, `c`, `d`, then `e`. Printed: the slots of the first four, and of `e`'s first four tries.
 
@@ -400,7 +400,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 #
 # <details><summary>One answer</summary>
 #
-# Does its offset in `cleaner-offset-checkpoint` grow? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, or `min.compaction.lag.ms`. Does the cleaner run, or did it mark the partition uncleanable (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
+# Do its offsets in `cleaner-offset-checkpoint` grow? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, or `min.compaction.lag.ms`. Does the cleaner run, or did it mark the partition uncleanable (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
 #
 # </details>
 

@@ -76,7 +76,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # ## 3. The rules
 #
 # 1. Written records survive the death of the process. Flushed records survive the death of the machine.
-# 2. After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch.
+# 2. After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch that the scan finds.
 # 3. The scan checks no batch below that segment. Kafka takes flushed batches to be good.
 # 4. A batch survives whole or not at all.
 # 5. A load after an unclean stop never raises the recovery point above its checkpoint, except to the log start.
@@ -167,7 +167,7 @@ erratum(
 
 # %% [markdown]
 # (Printed per producer: id, last offset, first offset of its open transaction.) All records are there: `kill -9` ends a process, not the machine. The recovery point stays at 24: reading is not flushing. HW is 0
-# until the partition sets it from a checkpoint of its own.
+# until the partition sets it from the checkpoint of high watermarks.
 #
 # ### Recovering one segment
 #
@@ -332,7 +332,7 @@ print(found.first_difference)
 # ### Card
 #
 # - Written records survive the death of the process. Flushed records survive the death of the machine.
-# - After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch.
+# - After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch that the scan finds.
 # - A batch survives whole or not at all. The load deletes the segments above a cut, even if they are sound.
 # - The scan checks no batch below that segment. Kafka takes flushed batches to be good.
 # - Recovery does not save records. It makes sure that readers find later records.

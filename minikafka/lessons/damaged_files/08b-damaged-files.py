@@ -45,8 +45,8 @@ print("with the file:   ", values_seen(whole, FetchIsolation.TXN_COMMITTED))
 print("without the file:", values_seen(without, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]
-# A segment without aborted transactions has no `.txnindex` either, so the start does not miss the file. The marker that aborts the second transfer is still in the `.log`, but
-# a clean start does not read it. **A start makes a new file only if it misses the old one or scans the segment. It trusts everything else.**
+# A segment without aborted transactions has no `.txnindex` either, so the start does not notice that the file is gone. The marker that aborts the second transfer is still in the `.log`, but
+# a clean start does not read it. **A start makes a new file only if it notices that the old one is gone, or scans the segment. It trusts everything else.**
 #
 # (`load` loads a directory as a log, by default as after an unclean stop; `clean=True`: the last stop was clean. `another` copies a directory, `remove` deletes files in it, `flip` changes one bit. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for part 5.)
 #
@@ -292,7 +292,7 @@ print(found.first_difference)
 print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value(6, "result"))
 
 # %% [markdown]
-# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte each such read would be slow, and no later start misses the file: it exists now, but is empty.
+# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte each such read would be slow, and no later start notices: the file exists now, but is empty.
 #
 # ## 6. Exercises
 #
@@ -330,8 +330,8 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 #
 # | file, with the broker stopped | may you delete it? | what happens |
 # |:---|:---|:---|
-# | `.index` | yes, if the `.log` beside it is sound | the load recovers the segment; if its `.log` was not sound, the log has a hole |
-# | `.timeindex` | only together with its `.index` | alone, the load creates it empty; it stays empty unless the segment is recovered |
+# | `.index` | yes, if the `.log` beside it is sound | the load recovers the segment; if its `.log` was not sound, the log may have a hole |
+# | `.timeindex` | only together with its `.index` | alone it comes back empty, and stays so unless the segment is recovered |
 # | `.snapshot` | no | if none is left after a clean stop, the load forgets the producers |
 # | `.txnindex` | no | an unclean start rebuilds it for each segment that it scans; otherwise no start notices, and `read_committed` consumers get the records of an aborted transaction |
 # | `leader-epoch-checkpoint` | no | an unclean start finds the epochs of the segments that it scans; this replica cannot say where other epochs ended, and no start notices |

@@ -53,7 +53,7 @@ QUESTIONS = (
             "txnindex": "a `.txnindex`",
             "snapshot": "all `.snapshot` files",
         },
-        card="alone, the load creates it empty … the load forgets the producers … yes, if the `.log` beside it"
+        card="alone it comes back empty … the load forgets the producers … yes, if the `.log` beside it"
         " is sound … `read_committed` consumers get the records of an aborted transaction",
         replies={
             "timeindex": "The load creates it, and it is empty.",

@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what a transaction leaves there.
 #
-# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong if it need not stay for some time? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
+# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong if a cleaner removes it too early? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
 
 # %%
 from minikafka.lab import Cleaning, CompactionShelves, ___, fresh_log, predict, wake_witnesses
@@ -60,7 +60,7 @@ diagram("tombstones")
 # 2. A record of an aborted transaction goes, and supersedes no other record.
 # 3. A marker stays as long as any batch of its transaction.
 # 4. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
-# 5. A cleaning changes neither log start, high watermark and log end nor what the log knows of its producers.
+# 5. A cleaning does not change log start, high watermark, log end, or what the log knows of its producers.
 #
 # The next cells check them. (`transaction="abort"`: the batch is a transaction that is aborted.)
 
@@ -143,7 +143,7 @@ erratum(
 #
 # A cleaner does not clean a log until its dirty ratio is above `min.cleanable.dirty.ratio`, so the first cleaning may come late. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count).
 #
-# With `min.compaction.lag.ms` a cleaning ends before the first segment that has a younger record. So a consumer that is less than this time behind sees every record, if timestamps are close to the time of the append. `grab` returns the log to clean, or None:
+# With `min.compaction.lag.ms` a cleaning ends before the first segment that has a record younger than that. A consumer less far behind than that sees every record, if timestamps are close to the time of the append. `grab` returns the log to clean, or None:
 
 # %%
 lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": HOUR}, name="young-0")}
