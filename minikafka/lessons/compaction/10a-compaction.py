@@ -40,7 +40,7 @@ predict(
 # %% [markdown]
 # A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 #
-# A consumer that reads from the beginning, and lets later records replace earlier ones of their key, has the table of settings (`table(log)`). Retention shortened one log; compaction now cleans the other. (`write` appends one batch and raises the high watermark to the log end.)
+# A consumer that reads from the beginning, and replaces each record by a later one of its key, has the table of settings (`table(log)`). Retention shortened one log; compaction now cleans the other. (`write` appends one batch and raises the high watermark to the log end.)
 
 # %%
 from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
@@ -54,7 +54,7 @@ for log in (by_size, compacted):
     print(table(log), log.size, "bytes")
 
 # %% [markdown]
-# `b` and `c` were old, but nothing came after them. **Retention forgets what is old. Compaction forgets what is superseded.**
+# `b` and `c` were old, but no newer record superseded them. **Retention forgets what is old. Compaction forgets what is superseded.**
 #
 # ## 2. The picture
 
@@ -62,10 +62,10 @@ for log in (by_size, compacted):
 diagram("compaction")
 
 # %% [markdown]
-# - **First dirty offset**, or **cleaner point**: below it lies the **tail**, which has been cleaned; from it to the first uncleanable offset lies the **head**. It stands in the file `cleaner-offset-checkpoint`.
+# - **First dirty offset**, or **cleaner point**: below it lies the **tail**, which has been cleaned; from it to the first uncleanable offset lies the **head**. The file `cleaner-offset-checkpoint` keeps this offset.
 # - **First uncleanable offset:** from here on it is too early to clean.
-# - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
-# - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
+# - **Dirty ratio:** the bytes of the head, divided by those of tail and head.
+# - **Offset map:** key → offset of its newest record. The cleaner's memory; its size is fixed.
 # - **Tombstone:** a record with a key and no value. It deletes the key. Unless superseded, it stays at least until its **delete horizon** (◆; next lesson).
 #
 # ## 3. The rules
@@ -73,9 +73,9 @@ diagram("compaction")
 # 1. A record that stays keeps its offset, its key and its value, and records keep their order.
 # 2. After a cleaning no key has two records below the cleaner point.
 # 3. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
-# 4. Nothing at or above the first uncleanable offset is touched.
+# 4. A cleaning changes nothing at or above the first uncleanable offset.
 #
-# Here they are. (`-b` writes a tombstone of `b`. `Cleaning(log).turn()`: a cleaner cleans the dirtiest of its logs.)
+# (`-b` writes a tombstone of `b`. `Cleaning(log).turn()`: a cleaner cleans the dirtiest of its logs.)
 
 # %%
 SMALL = {"cleanup.policy": "compact", "internal.segment.bytes": 260, "min.cleanable.dirty.ratio": 0.1}
@@ -98,7 +98,7 @@ print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
 shelves.play()
 
 # %% [markdown]
-# Above is the log before, below the log after. `a` still has two records: the active segment is not cleaned, and hides nothing.
+# Above is the log before, below the log after. `a` still has two records: the active segment is not cleaned, and its records supersede nothing.
 #
 # ## 4. The source, walked
 #
@@ -142,11 +142,11 @@ erratum(
 )
 
 # %% [markdown]
-# A cleaning takes whole segments, so the manager rounds down to a segment's base. One open transaction holds up the cleaning of all that comes after it.
+# A cleaning takes whole segments, so the manager rounds down to a segment's base. One open transaction delays the cleaning of everything after it.
 #
 # ### Whose turn it is
 #
-# A log is cleaned at a dirty ratio above `min.cleanable.dirty.ratio`, here 0.3 (default 0.5). Three logs, with base offset and bytes of each segment: the first is clean, the last is active and empty.
+# A log is cleaned at a dirty ratio above `min.cleanable.dirty.ratio`, here 0.3 (default 0.5). Three logs, with base offset and bytes of each segment: of each log the first segment is clean, the last active and empty.
 
 # %%
 logs = []
@@ -175,7 +175,7 @@ bars
 # %% [markdown]
 # ### The offset map
 #
-# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) If another digest has the slot, the next **try** reads four bytes one byte further on in the digest.
+# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) The digest's first four bytes choose the slot. If another key has it, the next **try** takes four bytes one byte further on.
 #
 # A map of 8 slots gets `a`, `b`, `c`, `d`, then `e`. Printed: the slots of the first four, and of `e`'s first four tries.
 
@@ -203,9 +203,9 @@ print("two keys, equal:", one == other, " the map has", probed.map.get(one), "fo
 probed.play()
 
 # %% [markdown]
-# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the digest or at an empty slot: `h` is not there. Two keys with equal digests, such as the two above, are one to the map: one would hide the other.
+# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the key's digest or at an empty slot, as for `h`. The map cannot tell keys with equal digests apart, such as the two above: one would supersede the other.
 #
-# The cleaner fills only a share of the slots (`log.cleaner.io.buffer.load.factor`), because a fuller map needs more tries. Here six records meet a map of 4 slots, of which it uses 3:
+# The cleaner fills only a share of the slots (`log.cleaner.io.buffer.load.factor`), because a fuller map needs more tries. Here a map of 4 slots, 3 of them usable, gets six records:
 
 # %%
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
@@ -232,7 +232,7 @@ for turn in iter(cleaning.turn, None):
     print(f"from {turn.first_dirty} up to {turn.end}:", [(offset, key) for offset, key, _ in rows(many)])
 
 # %% [markdown]
-# `d` found no room, so the turn ended inside a batch. The next turn goes on there, and rewrites the log from its beginning. A small map costs time and disk, not correctness. The memory needed follows from the number of keys in the head, not from their length.
+# `d` found no room, so the turn ended inside a batch. The next turn continues there, and rewrites the log from its beginning. A small map costs time and disk, not correctness. The memory needed depends on the number of keys in the head, not on their length.
 #
 # ### Two passes and a swap
 #
@@ -269,9 +269,9 @@ erratum(
 )
 
 # %% [markdown]
-# Step 7 renames files; the lesson *Loading* stops after each rename. Then the cleaner's thread writes the end that `do_clean` returned into the checkpoint. Here no thread ran: the file above is from part 3 (version, number of lines; topic, partition, first dirty offset).
+# Step 7 of `clean_segments` renames files; *Loading* stops after each rename. Then the cleaner's thread writes the end that `do_clean` returned into the checkpoint. Here no thread ran: the file above is from part 3 (version; number of entries; topic, partition, first dirty offset).
 #
-# **Groups.** The cleaner joins neighbours that fit into one segment. Five segments have 97 bytes each; the limit is 180. Of each of the first four, one record in four will stay:
+# **Groups.** The cleaner joins neighbours that fit into one segment. Here five segments have 97 bytes each; the limit is 180. The cleaning keeps one of four records in each of the first four:
 
 # %%
 small, small_twin = (fresh_log({**SMALL, "internal.segment.bytes": 180}) for _ in range(2))
@@ -313,9 +313,9 @@ erratum(
 )
 
 # %% [markdown]
-# The cleaner joins segments by their sizes *before* the cleaning, so the first turn joined none. (Between the turns we set the files' times to 1000, 2000, … ms.)
+# The cleaner joins segments by their sizes *before* the cleaning, so the first turn joined none. (Between the turns the cell set the files' times to 1000, 2000, … ms.)
 #
-# A compacted topic refuses records without a key. But a topic may have taken some in earlier:
+# A compacted topic refuses records without a key. But it may have accepted some before it was compacted:
 
 # %%
 keyless = fresh_log()
@@ -332,7 +332,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, and by **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`; then every file of both directories. (`keys=3`: three keys in turn. Operations count from 0. At operation 6 the high watermark is 6.)
+# **minikafka**, **Spark** and **Apache Kafka** run the same workload: Spark from the lines alone, Kafka with its own `LogCleaner` at `clean`. The second cell compares every file. (`keys=3`: three keys in turn. Operations count from 0; at operation 6 the high watermark is 6.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -359,7 +359,7 @@ print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result'
 cleaned_by_both(workload)
 
 # %% [markdown]
-# Now a planted bug: only the active segment ends a cleaning.
+# Now a planted bug: only the active segment limits a cleaning.
 
 # %%
 with planted("only the active segment ends a cleaning"):
@@ -379,7 +379,7 @@ print(found.first_difference)
 print("operation 7, a consumer sees", sick.value(7, "result"), " and should see", spark.value(7, "result"))
 
 # %% [markdown]
-# Offsets 3 to 5 went in favour of 6 to 8, which are not committed: readers find no row. If the leader dies now and a broker without 6 to 8 leads, this log is cut back to 6, and no row is left. Rule 4 prevents that.
+# The cleaner removed offsets 3 to 5 because of 6 to 8, which are not committed: readers find no row. If the leader dies now and a broker without 6 to 8 leads, this log is truncated to 6, and no row is left. Rule 4 prevents that.
 #
 # ## 6. Exercises
 #
@@ -400,7 +400,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 #
 # <details><summary>One answer</summary>
 #
-# Does its line in `cleaner-offset-checkpoint` move? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, or `min.compaction.lag.ms`. Does the cleaner live, and has it given the partition up (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
+# Do its offsets in `cleaner-offset-checkpoint` grow? If not: an open transaction (`kafka-transactions.sh find-hanging`), a high watermark that stands still, or `min.compaction.lag.ms`. Does the cleaner run, or did it mark the partition uncleanable (`DeadThreadCount`, `uncleanable-partitions-count`, the broker's log)? The ratio is hardly the cause: with few keys the tail is small, and the ratio is near 1.
 #
 # </details>
 
@@ -408,9 +408,9 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 # ### Card
 #
 # - Retention forgets what is old. Compaction forgets what is superseded.
-# - A record that stays keeps its offset, its key and its value. So offsets are missing in a compacted log, and that is no error.
-# - Nothing at or above the first uncleanable offset is touched. The active segment always lies at or above it. One open transaction holds up the cleaning of all that comes after it.
-# - The cleaner takes the log with the greatest share of dirty bytes. It does not clean a log whose share is not above `min.cleanable.dirty.ratio`, unless `max.compaction.lag.ms` is over.
+# - A record that stays keeps its offset, its key and its value. So a compacted log has gaps, and that is no error.
+# - A cleaning changes nothing at or above the first uncleanable offset. The active segment always lies at or above it. One open transaction delays the cleaning of everything after it.
+# - The cleaner takes the log with the greatest share of dirty bytes. It cleans a log only if that share is above `min.cleanable.dirty.ratio`, or `max.compaction.lag.ms` is over.
 # - The offset map has 24 bytes a slot, however long the key is. A full map costs another turn, not correctness.
 #
 # ![A log in four parts](../diagrams/compaction.svg)
@@ -424,4 +424,4 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 # | a record whose key found no room in the offset map | stays as it is until a later turn |
 
 # %% [markdown]
-# **Next:** *Tombstones and markers*: the records that must stay for a time, and no longer.
+# **Next:** *Tombstones and markers*: the records that must stay, but only for a time.

@@ -6,7 +6,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         0: "The newest segment stays, and with it the newest value of a.",
     },
     "first-uncleanable-offset": {
-        12: "The active segment is one bound of three, and not the least here.",
+        12: "The active segment is one of three bounds. Here another is lower.",
         14: "A transaction is open: the bound is the last stable offset.",
         8: "The cleaning will end there, with whole segments. The bound itself is 9.",
         16: "That is the log end. The active segment is never cleaned.",
@@ -28,9 +28,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "Offset 4 brings the fourth key.",
     },
     "records-second-pass-writes": {
-        3: "Those are of the head. The tail is rewritten as well.",
-        4: "So many does the first pass read.",
-        10: "So many are read. Three go: c at 2, a at 9 and 11.",
+        3: "Those are the head's. The cleaner rewrites the tail as well.",
+        4: "The first pass reads four.",
+        10: "Ten are read. Three go: c at 2, a at 9 and 11.",
         6: "The newest record of b is a tombstone, and its horizon is not reached: it stays.",
         8: "Three go: c at 2, a at 9 and 11.",
         9: "Three go: c at 2, a at 9 and 11.",

@@ -44,8 +44,8 @@ QUESTIONS = (
         "A compacted topic has three segments: `a=1 b=1 a=2`, then `b=2 c=1`, then (active) `a=3`. The offsets"
         " begin at 0. Which are left in the whole log after a turn of the cleaner?",
         left_by_compaction,
-        "The active segment is not cleaned and hides nothing: of the part that is cleaned, the newest record of each"
-        " key stays, and it keeps its offset.",
+        "The active segment is not cleaned, and its records supersede nothing. Of the part that is cleaned, the newest"
+        " record of each key stays, and it keeps its offset.",
         card="the newest record of its key | stays … A record that stays keeps its offset … The active segment always"
         " lies at or above it",
     ),
@@ -56,14 +56,14 @@ QUESTIONS = (
         " most of the log lies above it; its segments roll, and the cleaner cleans other logs. What do you look at"
         " first?",
         what_holds_a_cleaner,
-        "Nothing above the last stable offset is cleaned. One transaction that nobody ends holds up all that comes"
-        " after it; so does a high watermark that stands still.",
+        "Nothing above the last stable offset is cleaned. One transaction that nobody ends delays the cleaning of"
+        " everything after it; so does a high watermark that stands still.",
         {
             "stable": "the last stable offset of the partition",
             "none": "`log.cleaner.dedupe.buffer.size`: is the map too small?",
             "retention": "`retention.ms` of the topic",
         },
-        card="One open transaction holds up the cleaning of all that comes after it",
+        card="One open transaction delays the cleaning of everything after it",
         replies={
             "none": "A full map costs another turn. The line would still move.",
             "retention": "The cleaner does not ask for it.",

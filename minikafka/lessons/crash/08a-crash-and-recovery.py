@@ -7,9 +7,9 @@
 #
 # **Time:** about fifty minutes to read, half an hour to rebuild. **Before:** *Loading*.
 #
-# **Afterwards you can decide:** what a killed broker can have lost, why a start may take half an hour, and where a damaged log ends after it.
+# **Afterwards you can decide:** what a killed broker can have lost, why a start may take half an hour, and where a damaged log ends after the start.
 #
-# What goes wrong without recovery? The machine loses its power in the fourth of four writes, and the last 20 bytes never reach the disk. The next start believes the directory. Then a producer appends record `9`, and gets its acknowledgement.
+# What goes wrong without recovery? The machine loses its power in the fourth of four writes, and the last 20 bytes never reach the disk. The next start trusts the directory and skips recovery. Then a producer appends record `9` and gets an acknowledgement.
 
 # %%
 from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
@@ -49,11 +49,10 @@ recovered.append_as_leader(records(1, first=9), leader_epoch=0)
 print("with recovery a reader sees", values_of(recovered, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# Without recovery a reader takes record `9` for the rest of the torn batch before it. (A consumer with `check.crcs` throws a `KafkaException` at offset 3 and gets no further.) Record 3 was
-# never flushed and is lost in both runs. **Recovery does not save records. It makes sure that what comes after can be found.**
+# Without recovery a reader takes the bytes of record `9` as the rest of the torn batch before them. (With `check.crcs`, the default, a consumer throws a `KafkaException` at offset 3 and gets no further.)
+# Record 3 was never flushed and is lost in both runs. **Recovery does not save records. It makes sure that readers find later records.**
 #
-# (`kill(log)` ends the log without closing it and gives its directory; `another` copies it; `load` makes a log of a directory. `clean=True`: the last
-# stop was clean. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for part 5.)
+# (`kill(log)` ends the log without closing it and returns its directory; `another` copies a directory; `load` loads one as a log. `clean=True`: the last stop was clean. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for part 5.)
 #
 # ## 2. The picture
 
@@ -62,9 +61,9 @@ diagram("crash")
 
 # %% [markdown]
 # - **Unclean stop:** the process or the machine died; the file `.kafka_cleanshutdown` is missing.
-# - **Page cache:** the system's memory, where a write to a file first arrives. A **flush** (`fsync`) takes it to the device.
+# - **Page cache:** the system's memory, where a write to a file first arrives. A **flush** (`fsync`) writes it to the device.
 # - **Recovery point:** all records below it are known to be on the device, or are deleted. A checkpoint file keeps it for the next start.
-# - **To recover a segment:** check each batch, cut at the first bad one, build the indexes anew.
+# - **To recover a segment:** check each batch, cut the `.log` before the first bad one, rebuild the indexes.
 #
 # A real broker was killed with `kill -9` and left these files of `orders-0`. The two longest are indexes of the active segment, not yet trimmed to their entries:
 
@@ -76,14 +75,14 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. What was written survives the death of the process; what was flushed survives that of the machine.
-# 2. After an unclean stop the segment that holds the recovery point and all above it are scanned: the log ends before the first batch that the scan finds bad.
-# 3. The scan checks no batch below that segment. What is flushed is taken to be good.
+# 1. Written records survive the death of the process. Flushed records survive the death of the machine.
+# 2. After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch that the scan finds.
+# 3. The scan checks no batch below that segment. Kafka takes flushed batches to be good.
 # 4. A batch survives whole or not at all.
-# 5. An unclean load never raises the recovery point above its checkpoint, except to the log start.
+# 5. A load after an unclean stop never raises the recovery point above its checkpoint, except to the log start.
 #
-# (The exception to 2 and 3, a segment whose `.index` is missing, is the subject of *Damaged and missing files*. Part 4 checks rule 4.
-# `load` takes a stop for unclean by default; `recovery_point` is the checkpoint's, by default 0; `flip` changes one bit.)
+# (A segment without an `.index` is an exception to 2 and 3: see *Damaged and missing files*. Part 4 checks rule 4.
+# `load` assumes an unclean stop by default; `recovery_point` is the checkpoint's value, by default 0; `flip` changes one bit.)
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
@@ -98,8 +97,8 @@ print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_po
 #
 # ### What has been flushed
 #
-# By default Kafka does not flush at each append. Three things flush a log and move its recovery point: a **roll**, by a task in the background (`UnifiedLog.roll`); `flush.messages`, where set,
-# and `flush.ms`, where the flusher has a period too (*Background tasks*); a clean stop. Six records, a roll after the fourth:
+# By default Kafka does not flush at each append. Three things flush a log and move its recovery point: a **roll**, by a background task (`UnifiedLog.roll`); the settings `flush.messages` and `flush.ms`, if set (`flush.ms` also needs a period of the flusher: *Background tasks*);
+# a clean stop. The cell appends six records and rolls after the fourth:
 
 # %%
 log = fresh_log({"segment.index.bytes": 1200})
@@ -131,11 +130,11 @@ erratum(
 )
 
 # %% [markdown]
-# The file is written after the flush, so it may be too low, but not too high (a truncation writes it at once).
+# Kafka writes the file after the flush, so its value may be too low, but not too high. (A truncation writes the file at once.)
 #
 # ### The scan
 #
-# The killed broker's directory. The checkpoint says 24, the offset of its last clean stop.
+# Now load the killed broker's directory. Its checkpoint says 24, the log end at the last clean stop.
 
 # %%
 walk = step_through(
@@ -167,12 +166,12 @@ erratum(
 )
 
 # %% [markdown]
-# (A producer: id, last offset, first offset of its open transaction.) All records are there: `kill -9` ends a process, not the machine. The recovery point stays at 24: reading is not flushing. HW is 0
-# until the partition sets it from a checkpoint.
+# (Printed per producer: id, last offset, first offset of its open transaction.) All records are there: `kill -9` ends a process, not the machine. The recovery point stays at 24: reading is not flushing. HW is 0
+# until the partition sets it from the checkpoint of high watermarks.
 #
 # ### Recovering one segment
 #
-# The long index has 10,485,760 bytes, mostly zeros, and nothing on disk says how many entries count. So recovery reads the batches:
+# The long index has 10,485,760 bytes, mostly zeros, and nothing on disk says how many of its entries are real. So recovery reads the batches:
 
 # %%
 log = load(another(killed), TOPIC, clean=True)
@@ -187,13 +186,13 @@ after = load(another(killed), TOPIC, recovery_point=24)
 print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["…015.index"], "bytes")
 
 # %% [markdown]
-# Segment 15 now has one entry more than the broker wrote. After its clean stop at offset 24 the broker counted the bytes since the last entry from 0 again; a scan
-# counts on. So replicas with equal `.log` files may have different indexes.
+# Recovery wrote one entry more for segment 15 than the broker did. After its clean stop at offset 24 the broker counted the bytes since the last entry from 0 again;
+# the scan did not. So replicas with equal `.log` files may have different indexes.
 #
 # ### A crash at the byte you pick
 #
-# The crash theatre stops an append after each effect on disk, and inside the write. The loader then loads each directory; the middle column shows what it does, in
-# which phase. The append's three records do not fit into the second segment.
+# The crash theatre stops an append after each change on disk, and inside the write. The loader then loads each directory; the middle column shows what it does, and in which phase.
+# The append's three records do not fit into the second segment.
 
 # %%
 print(SMALL)
@@ -216,7 +215,7 @@ predict(
 theatre.play()
 
 # %% [markdown]
-# The batch is gone as a whole; the new file of the roll stays. Now choose a `BYTE` from 0 to 285 at which the second of two segments is cut. Run both cells as often as you like.
+# The load removes the whole batch; the new file of the roll stays. Now choose a `BYTE` from 0 to 285: there the second of two segments is cut. Run both cells as often as you like.
 
 # %%
 log = fresh_log(SMALL)
@@ -240,13 +239,12 @@ print("the first segment is cut: the log ends at", log.log_end_offset, " segment
 print(sizes(log.dir, ".deleted"))
 
 # %% [markdown]
-# After damage in the first segment the sound segment above it goes, too.
+# If the first segment is damaged, the load also deletes the sound segment above it.
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# `reopen clean=false` kills the log and loads it; Spark knows what a scan must put into the indexes. A workload can't tear a file, so in the second cell minikafka and Kafka
-# load the same damaged directory, and each file is compared.
+# `reopen clean=false` kills the log and loads it; Spark computes what a scan must put into the indexes. Spark does not know of damage, so in the second cell only minikafka and Kafka load the same damaged directories, and each file is compared.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -275,8 +273,8 @@ print("as it was left:", loaded_by_both(killed, TOPIC, recovery_point=24))
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
 
 # %% [markdown]
-# Now a planted bug: after an unclean stop nothing is scanned. Right after `reopen` (operation 5, counted from 0) the witnesses still agree, because the
-# last batch tells the LEO, and zeros in an index are not compared.
+# Now a planted bug: after an unclean stop minikafka scans nothing. Right after `reopen` (operation 5, counted from 0) the witnesses still agree, because the
+# LEO comes from the last batch, and zeros in an index are not compared.
 
 # %%
 with planted("an unclean log is not scanned"):
@@ -303,7 +301,7 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# (`6:95`: a segment at 6 of 95 bytes.) Unscanned, the long index of zeros counts as *full*, and a full index is a reason to roll. With a torn file the bug would be the failure of part 1.
+# (`6:95`: the segment that begins at 6 has 95 bytes.) Without a scan the long index of zeros counts as *full*, and a full index makes the log roll. With a torn file this bug would cause the failure of part 1.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -325,8 +323,7 @@ print(found.first_difference)
 #
 # <details><summary>One answer</summary>
 #
-# Does it make progress? In the lines of each partition the base offsets rise. (*N recovered* always says 0 in 4.3.0.) A long start is
-# normal after an unclean stop. Don't kill it: the next start would begin at the same recovery points. (Without a power cut, ask why the stop was unclean: often the service manager
+# Does it make progress? Then the base offsets rise in the log lines of each partition. (*N recovered* is always 0 in 4.3.0.) A long start is normal after an unclean stop. Don't kill it: the next start would begin at the same recovery points. (Without a power cut, ask why the stop was unclean: often the service manager
 # did not wait long enough.) `minikafka verify DIRECTORY` tells what a start would cut, without changing a byte.
 #
 # </details>
@@ -334,21 +331,21 @@ print(found.first_difference)
 # %% [markdown]
 # ### Card
 #
-# - What was written survives the death of the process. What was flushed survives that of the machine.
-# - After an unclean stop the load scans the segment that holds the recovery point and all above it. The log ends before the first batch that the scan finds bad.
-# - A batch survives whole or not at all. What lies above a cut goes, even if it is sound.
-# - The scan checks no batch below that segment. What is flushed is taken to be good.
-# - Recovery does not save records. It makes sure that what comes after can be found.
+# - Written records survive the death of the process. Flushed records survive the death of the machine.
+# - After an unclean stop the load scans the segment that holds the recovery point and all segments above it. The log ends before the first bad batch that the scan finds.
+# - A batch survives whole or not at all. The load deletes the segments above a cut, even if they are sound.
+# - The scan checks no batch below that segment. Kafka takes flushed batches to be good.
+# - Recovery does not save records. It makes sure that readers find later records.
 #
 # ![Where a record is when a crash comes](../diagrams/crash.svg)
 #
 # | what happened | the log after the start |
 # |:---|:---|
-# | the process was killed, the machine lives on | has all that was written |
-# | the power failed | has all below the recovery point, and above it what is whole up to the first bad batch |
+# | the process was killed, the machine runs on | has all that was written |
+# | the power failed | has all batches below the recovery point, and those above it up to the first bad one |
 # | the last batch is torn | ends before that batch; if the log had rolled for that batch, the new file stays, empty |
 # | a batch of a scanned segment is bad | ends before that batch; the segments above go, sound or not |
-# | a batch below the scanned segments is bad | ends where it did; nobody has looked |
+# | a batch below the scanned segments is bad | ends where it did; no one has checked that batch |
 # | the stop was unclean, and all is whole | has its recovery point where the checkpoint was: reading is not flushing |
 
 # %% [markdown]

@@ -4,7 +4,7 @@ _WHOLE_BATCHES = "The log ends before the first batch (they end at 95, 190, 285)
 
 BELIEFS: dict[str, dict[object, str]] = {
     "record-9-is-read": {
-        True: "A reader takes its bytes for the rest of the torn batch before it.",
+        True: "A reader takes its bytes as the rest of the torn batch before them.",
     },
     "recovery-point-after-roll": {
         0: "The task has run: what lies below the new segment is on the device.",
@@ -28,9 +28,9 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "recovery-differs-after": {
         5: "The index is already wrong, but zeros are not compared, and the last batch tells the log end.",
-        7: "It comes one append sooner.",
+        7: "They differ one append sooner.",
     },
     "recovered-segments-contradicted-by": {
-        1: "A kill without damage changes nothing of Spark's rule for rolling.",
+        1: "A kill without damage does not change when a log rolls, and Spark knows that rule.",
     },
 }

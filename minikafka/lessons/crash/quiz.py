@@ -59,7 +59,7 @@ QUESTIONS = (
         "Only the segment that holds the recovery point and those above it are scanned. What is flushed is taken to be"
         " good, so the damage stays and is not noticed.",
         {2: "at 2", 4: "at 4", 8: "at 8"},
-        card="a batch below the scanned segments is bad | ends where it did; nobody has looked",
+        card="a batch below the scanned segments is bad | ends where it did; no one has checked that batch",
         replies={
             2: "The scan begins in the second segment and does not meet the bad batch.",
             4: "At 4 the scan begins. The log ends where it finds a bad batch, and it finds none.",
@@ -76,7 +76,7 @@ QUESTIONS = (
         card="a batch of a scanned segment is bad | ends before that batch; the segments above go, sound or not",
         replies={
             4: "The log ends before the bad batch, which begins at 2, not at the end of its segment.",
-            8: "The scan cuts, and what lies above a cut goes, even if it is sound.",
+            8: "The scan cuts, and the load deletes the segments above a cut, even if they are sound.",
         },
     ),
     Question(
@@ -107,7 +107,7 @@ QUESTIONS = (
             "behind": "whether sound batches lie behind the place of the cut",
             "epochs": "the leader epochs of its batches",
         },
-        card="What lies above a cut goes, even if it is sound",
+        card="The load deletes the segments above a cut, even if they are sound",
         replies={
             "nothing": "The scan reads batches and builds the index anew. A wrong index shortens no log.",
             "epochs": "By epochs a follower cuts its log to follow a leader. It reports no invalid messages then.",

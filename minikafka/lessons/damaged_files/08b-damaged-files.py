@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Damaged and missing files
 #
-# *What a start notices of the files of a log, what it makes anew, and what it believes as it is.*
+# *What a start notices in the files of a log, what it rebuilds, and what it trusts without a check.*
 #
 # ## 1. The question
 #
@@ -9,8 +9,7 @@
 #
 # **Afterwards you can decide:** which files of a log you may delete, what to do about an index that you suspect, and what a start does not tell you.
 #
-# A bank writes each transfer as a transaction. The first is committed, the second aborted. Then the broker is stopped cleanly. Somebody who needs room on
-# the disk deletes a file of 34 bytes, the log's `.txnindex`, and starts the broker again. It starts without a warning. What goes wrong without that file?
+# A bank writes each transfer as a transaction. The first is committed, the second aborted. Then the broker is stopped cleanly. Somebody needs room on the disk, deletes the log's `.txnindex`, a file of 34 bytes, and starts the broker again. It starts without a warning. What goes wrong without that file?
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through
@@ -46,11 +45,10 @@ print("with the file:   ", values_seen(whole, FetchIsolation.TXN_COMMITTED))
 print("without the file:", values_seen(without, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]
-# A segment without aborted transactions has no `.txnindex` either, so nobody misses the file. The marker that aborts the second transfer still stands in the `.log`, but
-# a clean start does not read it. **A start makes a file anew only where it misses it or scans the segment. All else it believes.**
+# A segment without aborted transactions has no `.txnindex` either, so the start does not notice that the file is gone. The marker that aborts the second transfer is still in the `.log`, but
+# a clean start does not read it. **A start makes a new file only if it notices that the old one is gone, or scans the segment. It trusts everything else.**
 #
-# (`load` makes a log of a directory, by default as after an unclean stop; `clean=True`: the last stop was clean. `another` copies a directory, `remove` deletes files of it,
-# `flip` changes one bit. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for part 5.)
+# (`load` loads a directory as a log, by default as after an unclean stop; `clean=True`: the last stop was clean. `another` copies a directory, `remove` deletes files in it, `flip` changes one bit. A `___` is a blank for you to fill. Spark and Apache Kafka are starting for part 5.)
 #
 # ## 2. The picture
 
@@ -58,12 +56,12 @@ print("without the file:", values_seen(without, FetchIsolation.TXN_COMMITTED))
 diagram("damaged_files")
 
 # %% [markdown]
-# - **Sanity check:** what a load asks of each segment that it opens.
-# - **To recover a segment:** check each batch, cut the `.log` at the first bad one, build the three indexes anew.
-# - **Snapshot** (`.snapshot`): the producers as they were at one offset. **Epoch file** (`leader-epoch-checkpoint`): where each leader's epoch began.
-# - **Recovery point:** after an unclean stop the segment that holds it and all above it are scanned, whatever the sanity check said.
+# - **Sanity check:** three questions that a load asks about each segment that it opens.
+# - **To recover a segment:** check each batch, cut the `.log` before the first bad one, rebuild the three indexes.
+# - **Snapshot** (`.snapshot`): the producers as they were at one offset. **Epoch file** (`leader-epoch-checkpoint`): the first offset of each leader epoch.
+# - **Recovery point:** after an unclean stop the load scans the segment that holds it and all segments above, whatever the sanity check said.
 #
-# Two directories: a real broker closed `orders-0` cleanly; another one was killed by `kill -9` and left these files. The two longest are indexes of the active segment, not yet trimmed to their entries:
+# The lesson uses two directories: a real broker closed `orders-0` cleanly; another broker was killed with `kill -9` and left the files below. The two longest are indexes of the active segment, not yet trimmed to their entries:
 
 # %%
 orders, killed = "data/orders-0", killed_broker()
@@ -73,11 +71,11 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. A segment whose `.index` is missing or whose `.txnindex` fails the sanity check is recovered when it is opened, after any stop.
-# 2. Of a segment that it does not recover, a load believes the entries of the offset index and the time index.
+# 1. After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` fails the sanity check.
+# 2. If a load does not recover a segment, it trusts the entries of the segment's offset index and time index.
 # 3. Loading twice gives the same bytes as loading once.
 #
-# (Printed below: base offset, entries of the offset index, entries of the time index.)
+# (Printed for each segment: base offset, entries of the offset index, entries of the time index.)
 
 # %%
 missing = remove(another(orders), "030.index")
@@ -95,7 +93,7 @@ print("rule 3:", all((twice / file.name).read_bytes() == file.read_bytes() for f
 #
 # ### What a load asks
 #
-# `orders-0` after its clean stop, without the offset index of segment 30:
+# The cell loads `orders-0` after its clean stop, without the offset index of segment 30:
 
 # %%
 step_through(
@@ -105,12 +103,12 @@ step_through(
 ).play()  # fmt: skip
 
 # %% [markdown]
-# Three questions to each segment: is the `.index` there, was the time index made just now, does no entry of the `.txnindex` end below the segment? The first one fails for segment 30, and
-# `LogLoader.loadSegmentFiles` has it recovered.
+# The load asks of each segment: Is the `.index` there? Was the time index created just now? Does every transaction in the `.txnindex` end at or above the base offset? Segment 30 fails the first question, so
+# `LogLoader.loadSegmentFiles` recovers it.
 #
 # ### Damage and a missing index
 #
-# The killed broker's directory, without the index of segment 30, and with a bad bit in that segment's first batch. (With the bad bit alone the scan ends the log there, at 30.)
+# In the killed broker's directory we delete the index of segment 30 and flip a bit in that segment's first batch. (With the bad bit alone, the scan ends the log at 30.)
 
 # %%
 bad = flip(another(killed), "030.log", 100)
@@ -137,12 +135,12 @@ for damage, directory in (("a bad bit in segment 30", bad), ("a bad bit in segme
 shelf.play()
 
 # %% [markdown]
-# **The log has a hole.** Segment 30 is empty, 41 and 56 stay, and a reader of 30 gets 41 without an error, after any stop. `LogLoader.loadSegmentFiles` recovers the segment without an index
-# when it opens it (phase 4 of *Loading*), and ignores how much was cut. The scan (phase 5) finds that segment sound and goes on.
+# **The log has a hole.** After any stop segment 30 is empty, but 41 and 56 stay: a reader that asks for 30 gets 41, without an error. `LogLoader.loadSegmentFiles` recovers the segment when it opens it
+# (phase 4 of *Loading*), and ignores how much was cut. The scan (phase 5) then finds the segment sound and goes on.
 #
 # ### Indexes that are wrong
 #
-# Next, a missing time index, then the changed bit of rule 2:
+# First we delete a time index; then we use the changed bit of rule 2:
 
 # %%
 missing = remove(another(orders), "030.timeindex")
@@ -160,12 +158,12 @@ for copy in (another(orders), another(changed)):
     print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
 
 # %% [markdown]
-# The time index is made anew, empty, and stays so. Retention by time then takes the file's modification time for that of its newest record. With the changed bit a reader of 38 gets the next
-# segment, without an error. If you suspect an index, stop the broker, check by `minikafka verify` that the `.log` is sound, and delete the `.index`.
+# The load creates an empty time index, and it stays empty. Retention by time then uses the modification time of the `.log` instead of the newest record's timestamp. With the changed bit a reader that asks for 38 gets the next
+# segment, without an error. If you suspect an index, stop the broker, check with `minikafka verify` that the `.log` is sound, and delete the `.index`.
 #
 # ### Snapshots
 #
-# After an unclean stop, with the recovery point at 0:
+# Two loads after an unclean stop, with the recovery point at 0:
 
 # %%
 for name, directory in (("all snapshots", killed), ("none", remove(another(killed), *sizes(killed, ".snapshot")))):
@@ -173,7 +171,7 @@ for name, directory in (("all snapshots", killed), ("none", remove(another(kille
     print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
 
 # %% [markdown]
-# The scan notes all producers. After each segment `LogLoader.recoverSegment` writes a snapshot.
+# The scan finds all producers in the batches. After each segment `LogLoader.recoverSegment` writes a snapshot.
 #
 # ### The epoch cache
 #
@@ -194,12 +192,12 @@ for clean, point in ((False, 24), (False, 0), (True, 24)):
     print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
 
 # %% [markdown]
-# Epoch 0 begins with its first batch that was *read*. The scan makes an entry only for an epoch greater than every one before it, none for a lower one or −1. After a clean stop
-# an empty file replaces the lost one, and this replica cannot say where an epoch ended.
+# Epoch 0 now begins at its first batch that the scan *read*. The scan adds an entry only for an epoch greater than all before it, so none for a lower epoch or −1 (no epoch). After a clean stop an empty file replaces the lost one, and
+# this replica cannot say where an epoch ended.
 #
 # ### The index of aborted transactions
 #
-# Back to the file of part 1. In the killed broker's directory that of segment 41 is lost. Is it made anew?
+# Back to the file of part 1. In the killed broker's directory we delete the `.txnindex` of segment 41. Does a start rebuild it?
 
 # %%
 for clean in (False, True):
@@ -209,16 +207,16 @@ for clean in (False, True):
     print("clean" if clean else "unclean", "stop: aborted transactions named to a reader:", len(aborted))
 
 # %% [markdown]
-# The scan makes it anew; a clean start does not. The card at the end says which files you may delete.
+# The scan rebuilds it; a clean start does not. The card at the end says which files you may delete.
 #
 # ### Checkpoints that don't fit
 #
-# The checkpoints of recovery point and log start are written every minute by default, so a load limits them to what the log holds. One case is
-# different: if the log ends **below** the checkpoint's log start, what is left counts as deleted. The load drops it and begins an empty log at the log start.
+# A broker writes the checkpoints of recovery point and log start once a minute by default, so they may not fit the files. A load limits them to what the log holds. One case is different: if the log ends **below** the checkpoint's log start,
+# Kafka treats what is left as deleted. The load removes it and begins an empty log at that log start.
 #
 # ### Offsets that overflow
 #
-# An index keeps an offset as four bytes relative to the base. Old versions of compaction could make a segment whose last offset is too far off: `retryOnOffsetOverflow` splits it and begins the phase again.
+# An index stores an offset in four bytes, relative to the base offset. Old versions of compaction could make a segment whose last offset is too far from its base. `retryOnOffsetOverflow` splits the segment and begins the phase again.
 
 # %%
 directory = far_apart(2**31 + 9)
@@ -237,8 +235,8 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# A clean stop, and then the first segment's `.index` is deleted (`damage=remove:0.index`). minikafka and Kafka load what is left. Spark is told the lines without the damage:
-# where a start makes a loss good, nobody sees a difference. In the second cell minikafka and Kafka load the killed broker's directory, damaged in three ways, and each file is compared.
+# The workload stops the log cleanly and deletes the first segment's `.index` (`damage=remove:0.index`). minikafka and Kafka load what is left. Spark gets the workload without the damage: if a start repairs the loss, all three agree.
+# In the second cell minikafka and Kafka load the killed broker's directory, damaged in three ways, and each file is compared.
 
 # %%
 from minikafka.lessons.damaged_files.damaged_witnesses import three_witnesses
@@ -266,7 +264,7 @@ damages = {
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
 
 # %% [markdown]
-# Now a planted bug: minikafka does not ask whether an `.index` is there. The file is then made when it is first used.
+# Now a planted bug: minikafka does not ask whether an `.index` is there. It creates the file when it first uses it.
 
 # %%
 with planted("a missing offset index is not missed"):
@@ -294,7 +292,7 @@ print(found.first_difference)
 print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value(6, "result"))
 
 # %% [markdown]
-# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte each such read would be slow, and no later start asks again: the file is there now, empty.
+# No reader gets a wrong answer: a scan from byte 0 of the file finds every batch. In a segment of a gigabyte each such read would be slow, and no later start notices: the file exists now, but is empty.
 #
 # ## 6. Exercises
 #
@@ -305,18 +303,17 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | what is asked after which stop, what is recovered, cut and rebuilt | one thread; a broker has `num.recovery.threads.per.data.dir` | disks that fail while loading |
+# | what a load checks after which stop, what it recovers, cuts and rebuilds | one thread; a broker has `num.recovery.threads.per.data.dir` | disks that fail while loading |
 # | splitting a segment, and the retry | no metrics | tiered storage |
 #
-# *What Spark is told:* the size of each batch; of the damage, nothing.
+# *What Spark is told:* the size of each batch, but nothing of the damage.
 #
-# **A question to take along.** A consumer of one partition goes from the end of a segment to the segment after the next one, without an error. The topic is not compacted, and the broker has last been stopped
-# cleanly. What do you check first?
+# **A question to take along.** A consumer of one partition skips a whole segment without an error. The topic is not compacted, and the last stop of the broker was clean. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# The files of the segment in between. Is its `.log` empty, or much smaller than the others? Then its `.index` was missing at a start, the segment was recovered, and what was bad was cut: look in the broker's
-# log for *Found invalid messages in log segment* (and, if the stop before was clean, *Could not find offset index file*), and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: check by `minikafka verify`, stop the broker, delete the `.index`.
+# The files of the skipped segment. Is its `.log` empty, or much smaller than the others? Then probably its `.index` was missing at a start, and the recovery cut bad batches. Look in the broker's log for *Found invalid messages in log segment*
+# (after a clean stop also *Could not find offset index file*), and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: stop the broker, check the `.log` with `minikafka verify`, delete the `.index`.
 #
 # </details>
 
@@ -324,20 +321,20 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # ### Card
 #
 # - After any stop a load recovers a segment whose `.index` is missing or whose `.txnindex` fails the sanity check. It checks little else.
-# - What such a recovery cuts leaves a hole: the segments above stay, and no reader is told.
-# - The entries of offset and time indexes are believed. Only the scan after an unclean stop makes those of the scanned segments anew.
-# - A `.txnindex`, the epoch file, or all snapshots that are gone are not missed after a clean stop. What they said is forgotten.
-# - If you suspect an index: stop the broker, check by `minikafka verify` that the `.log` is sound, and delete the `.index`.
+# - If such a recovery cuts batches, the log has a hole: the segments above stay, and no reader gets an error.
+# - A load trusts the entries of offset and time indexes, unless it recovers the segment.
+# - After a clean stop a load does not notice that a `.txnindex`, the epoch file, or all snapshots are gone. What they said is forgotten.
+# - If you suspect an index: stop the broker, check with `minikafka verify` that the `.log` is sound, and delete the `.index`.
 #
 # ![What a start asks of the files](../diagrams/damaged_files.svg)
 #
 # | file, with the broker stopped | may you delete it? | what happens |
 # |:---|:---|:---|
-# | `.index` | yes, if the `.log` beside it is sound | the segment is recovered; if its `.log` was not sound, the log keeps a hole |
-# | `.timeindex` | only together with its `.index` | alone it is made anew, empty, and stays so unless the segment is scanned |
-# | `.snapshot` | no | after a clean stop, with none left, the producers are forgotten |
-# | `.txnindex` | no | an unclean start makes it anew for each segment that it scans; else nobody notices, and `read_committed` consumers get the records of an aborted transaction |
-# | `leader-epoch-checkpoint` | no | an unclean start notes the epochs of the segments that it scans; of other epochs this replica cannot say where they ended, and nobody notices |
+# | `.index` | yes, if the `.log` beside it is sound | the load recovers the segment; if its `.log` was not sound, the log may have a hole |
+# | `.timeindex` | only together with its `.index` | alone it comes back empty, and stays so unless the segment is recovered |
+# | `.snapshot` | no | if none is left after a clean stop, the load forgets the producers |
+# | `.txnindex` | no | an unclean start rebuilds it for each segment that it scans; otherwise no start notices, and `read_committed` consumers get the records of an aborted transaction |
+# | `leader-epoch-checkpoint` | no | an unclean start finds the epochs of the segments that it scans; this replica cannot say where other epochs ended, and no start notices |
 # | `.deleted`, `.cleaned`, `.swap` | leave them to the load | a `.swap` may be the only copy |
 # | `.log` | no | its records are gone |
 

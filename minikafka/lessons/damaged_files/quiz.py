@@ -44,21 +44,21 @@ QUESTIONS = (
         FILES,
         "The index of aborted transactions",
         "A broker was stopped cleanly. Somebody deletes one file (or all files of one kind). Which loss does the next"
-        " start make good, so that the log knows the same as before?",
+        " start repair, so that the log knows the same as before?",
         made_anew_when_missing,
-        "A missing `.index` is noticed after any stop, and its segment is recovered. Nobody reports the other losses.",
+        "After any stop a load notices a missing `.index` and recovers its segment. No start reports the other losses.",
         {
             "index": "an `.index`",
             "timeindex": "a `.timeindex`",
             "txnindex": "a `.txnindex`",
             "snapshot": "all `.snapshot` files",
         },
-        card="alone it is made anew, empty … with none left, the producers are forgotten … yes, if the `.log` beside it"
+        card="alone it comes back empty … the load forgets the producers … yes, if the `.log` beside it"
         " is sound … `read_committed` consumers get the records of an aborted transaction",
         replies={
-            "timeindex": "It is made anew, and empty.",
-            "txnindex": "Its aborted transactions are forgotten, and their records are given out.",
-            "snapshot": "The producers are forgotten: the log is taken for one that never had any.",
+            "timeindex": "The load creates it, and it is empty.",
+            "txnindex": "The log forgets its aborted transactions, and readers get their records.",
+            "snapshot": "The load forgets the producers, as if the log never had any.",
         },
     ),
 )

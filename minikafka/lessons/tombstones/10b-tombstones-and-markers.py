@@ -5,11 +5,11 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, fifty minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
+# **Time:** about forty minutes to read, an hour to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
 #
-# **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what is left there of a transaction.
+# **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what a transaction leaves there.
 #
-# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong without a time during which it must stay? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
+# A **tombstone** is a record with a key and no value: it deletes the key. What goes wrong if a cleaner removes it too early? A slow consumer has read `a=1` and `b=1`. Then `a` is deleted (`-a`), and a cleaner takes two turns. `delete.retention.ms` is 0.
 
 # %%
 from minikafka.lab import Cleaning, CompactionShelves, ___, fresh_log, predict, wake_witnesses
@@ -33,13 +33,13 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them. (`table(log)` is what a consumer knows that reads from the beginning and lets later records replace earlier ones of their key. `Cleaning(log).turn()`: a cleaner cleans once.)
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them. (`table(log)`: what a consumer knows after it has read from the beginning; later records replace earlier ones of their key. `Cleaning(log).turn()`: a cleaner cleans once.)
 
 # %%
 print("the slow one:", table(log, start=2, so_far=slow), " a new one:", table(log))
 
 # %% [markdown]
-# The slow consumer gets no error and notices no gap: offsets are missing in every compacted log. It keeps a row that nobody else has. **Some records must stay for a time because a reader still needs them, and not because they are the newest.**
+# The slow consumer gets no error, and the gap is no warning: every compacted log has gaps. It keeps a row that nobody else has. **Some records are no rows of the table, and must stay for a time because a reader still needs them.**
 #
 # ## 2. The picture
 
@@ -49,7 +49,7 @@ from minikafka.lab import cleaned_by_both, diagram, erratum, planted, scratch, s
 diagram("tombstones")
 
 # %% [markdown]
-# - **Delete horizon:** the time from which on a tombstone or a marker may go. It stands in the header of its batch (in pictures ◆).
+# - **Delete horizon:** from this time on a cleaner may remove a tombstone or a marker. The header of its batch has it (in pictures ◆).
 # - **Marker:** the record that ends a transaction, with commit (`C`) or abort (`A`).
 # - **Header:** what comes before the records in a batch: offsets, producer, sequence number. A header can stay without any record.
 # - **Offset map:** key → offset of its newest record. A cleaner fills it before it writes anything.
@@ -57,12 +57,12 @@ diagram("tombstones")
 # ## 3. The rules
 #
 # 1. A tombstone that is the newest record of its key stays until its delete horizon.
-# 2. A record of an aborted transaction goes, and hides no other record.
-# 3. A marker stays as long as a batch of its transaction does.
+# 2. A record of an aborted transaction goes, and supersedes no other record.
+# 3. A marker stays as long as any batch of its transaction.
 # 4. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
-# 5. Log start, high watermark and log end stay. So does what the log knows of its producers.
+# 5. A cleaning does not change log start, high watermark, log end, or what the log knows of its producers.
 #
-# Here they are. (`transaction="abort"` makes the batch an aborted transaction.)
+# The next cells check them. (`transaction="abort"`: the batch is a transaction that is aborted.)
 
 # %%
 HOUR = 3_600_000
@@ -92,7 +92,7 @@ shelves.play()
 #
 # ### The three stages of a tombstone
 #
-# At noon a tombstone of `a` comes at offset 2. Two hours later a cleaner cleans for the first time; `delete.retention.ms` is one hour.
+# At noon a tombstone of `a` is written at offset 2. Two hours later a cleaner cleans for the first time; `delete.retention.ms` is one hour.
 
 # %%
 aged = fresh_log(SMALL)
@@ -119,7 +119,7 @@ print("delete horizons, in hours after noon:", {base: horizon and (horizon - noo
 diagram("compaction_tombstone")
 
 # %% [markdown]
-# The first cleaning that keeps a tombstone gives its batch a delete horizon. (In part 3 `d=1` had the sign ◆, too: it shares the batch of `−b`. A horizon removes only tombstones and markers.) Two more turns, each with new records:
+# The first cleaning that keeps a tombstone gives its batch a delete horizon. (In part 3 `d=1` had the sign ◆, too, because it is in the batch of `−b`. At the horizon only tombstones and markers go.) Two more turns, each after new records:
 
 # %%
 for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
@@ -137,13 +137,13 @@ erratum(
 )
 
 # %% [markdown]
-# **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** If it was, it must read again from the beginning.
+# **A consumer that keeps a table must always be less than `delete.retention.ms` behind.** If it was not, it must read again from the beginning.
 #
 # ### How soon a cleaner comes
 #
-# A cleaner leaves a log alone whose dirty ratio is not above `min.cleanable.dirty.ratio`, so the first cleaning may come late. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count).
+# A cleaner does not clean a log until its dirty ratio is above `min.cleanable.dirty.ratio`, so the first cleaning may come late. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count).
 #
-# `min.compaction.lag.ms` ends a cleaning before the first segment with a record younger than that. A consumer less far behind sees every record, if timestamps are close to the time of the append. `grab` gives the log to clean, or nothing:
+# With `min.compaction.lag.ms` a cleaning ends before the first segment that has a record younger than that. A consumer less far behind than that sees every record, if timestamps are close to the time of the append. `grab` returns the log to clean, or None:
 
 # %%
 lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": HOUR}, name="young-0")}
@@ -159,7 +159,7 @@ for name, lagging in lag.items():
 # %% [markdown]
 # ### Transactions
 #
-# Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one with newer rows of all keys.
+# Six batches: one without a producer id; producer 7's, then its abort marker; producer 8's, then its commit marker; one with newer rows of all keys.
 
 # %%
 mixed, twin, walked = (fresh_log(SMALL) for _ in range(3))
@@ -179,15 +179,15 @@ predict(
 )
 
 # %% [markdown]
-# First the cleaner fills the offset map. Then `_filter_batch` decides about a batch; here about the transactions' four. A batch of which no record stays goes with `DELETE_EMPTY`, and keeps its header with `RETAIN_EMPTY`. `places`: which records stay.
+# First the cleaner fills the offset map. Then `_filter_batch` decides about each batch; the steps show the four batches of the transactions. If no record of a batch stays, `DELETE_EMPTY` removes the batch, and `RETAIN_EMPTY` keeps its header. `places`: which records stay.
 
 # %%
 step_through(Cleaning(walked).turn, into={"Cleaner.build_offset_map", "_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
 
 # %% [markdown]
-# Both data batches are the last of their producers. The log needs their sequence numbers to recognise a duplicate, so their headers stay, and with them both markers.
+# Each data batch is the last one of its producer. The log needs its sequence numbers to recognise a duplicate, so its header stays, and with it the marker.
 #
-# Five turns, each with a new segment: one now; one when producer 7 has committed another transaction; one more; one an hour later; one a day later. The abort marker is at offset 4.
+# Five turns, each after a new segment: now; after producer 7 has committed another transaction; once more; an hour later; a day later. The abort marker is at offset 4.
 
 # %%
 cleaning, shelves = Cleaning(mixed), CompactionShelves(mixed, "Two transactions")
@@ -221,17 +221,17 @@ erratum(
 )
 
 # %% [markdown]
-# 1. Each producer's last batch keeps its header. A marker stays while anything of its transaction does.
+# 1. Each producer's last batch keeps its header. A marker stays while anything of its transaction is left.
 # 2. Producer 7 has a newer batch, so the old header goes.
-# 3. Nothing of the aborted transaction is left. Its marker gets a horizon, and its entry in the index goes.
+# 3. Nothing of the aborted transaction is left. Its marker gets a horizon, and its entry in the `.txnindex` goes.
 # 4. At the horizon the marker goes. The next turn joins the empty segment 0 with its neighbour.
-# 5. The log has forgotten both producers (`producer.id.expiration.ms`): producer 8's header goes.
+# 5. The log has forgotten both producers (`producer.id.expiration.ms`), so producer 8's header goes.
 #
-# Aborted records never get into the offset map. They go when their segment is first rewritten, even above the end of a full map.
+# Aborted records never get into the offset map. They go when a cleaner first rewrites their segment, even if the map became full before them.
 #
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, and by **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`; then every file of both directories. (`keys=3 data=1`: keys are drawn from three, beginning with the second. `null` makes a tombstone.)
+# **minikafka**, **Spark** and **Apache Kafka** run the same workload: Spark from the lines alone, Kafka with its own `LogCleaner` at `clean`. The second cell compares every file of minikafka and Kafka. (`keys=3 data=1`: three keys in turn, beginning with the second. `null` makes a tombstone.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -263,7 +263,7 @@ print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result'
 cleaned_by_both(workload)
 
 # %% [markdown]
-# Now a planted bug: in the offset map an aborted record counts. (Operation 0 is the first append; operation 2 brings the aborted record.)
+# Now a planted bug: minikafka puts aborted records into the offset map. (Operation 0 is the first append; operation 2 appends the aborted record.)
 
 # %%
 with planted("an aborted record counts as the newest of its key"):
@@ -291,7 +291,7 @@ print(found.first_difference)
 print("operation 9, a consumer sees", sick.value(9, "result"), " and should see", spark.value(9, "result"))
 
 # %% [markdown]
-# The row of `key-0` at offset 0 went in favour of the one at 5, which was aborted and went as well. A live row is lost, and no reader gets an error.
+# The cleaner removed the row of `key-0` at offset 0 because of the record at 5, and that one, too, because it was aborted. A live row is lost, and no reader gets an error.
 #
 # ## 6. Exercises
 #
@@ -304,7 +304,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # |:---|:---|:---|
 # | what stays and what goes, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` | batches of magic 0 and 1, whose horizon comes from a file's time |
 # | delete horizons, in the header of each batch | no metrics | compressed batches: rewritten with the same codec |
-# | what is known of aborted transactions while a log is cleaned | new buffers for each batch | `compact,delete`: a turn deletes old segments as well, tombstones or not |
+# | what the cleaner knows of aborted transactions | new buffers for each batch | `compact,delete`: a turn also deletes old segments, whatever they hold |
 #
 # *What Spark is told:* the bytes of a batch, from the record builder.
 #
@@ -312,26 +312,26 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # <details><summary>One answer</summary>
 #
-# Was the indexer ever `delete.retention.ms` or more behind: stopped, or set back to an old backup with an old offset? Then it missed the deletions, and must read again from the beginning into an empty index. If it was not: does it handle a record without a value at all, and does whoever deletes an article write a tombstone with the article's own key?
+# Was the indexer ever `delete.retention.ms` or more behind: stopped, or set back to an old backup with an old offset? Then it may have missed tombstones, and must read again from the beginning into an empty index. If it was not: does it handle a record without a value? And does the program that deletes an article write a tombstone with the article's own key?
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - A consumer that keeps a table must never be `delete.retention.ms` or more behind. If it was, it reads again from the beginning.
-# - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may be long in coming: only `max.compaction.lag.ms` makes it come at any dirty ratio.
-# - Aborted records never get into the offset map: they go, and hide no other record.
-# - A marker stays as long as anything of its transaction does, then until its own horizon.
-# - While the log remembers a producer, its last batch keeps its header: the log needs the sequence number to recognise a duplicate.
+# - A consumer that keeps a table must always be less than `delete.retention.ms` behind. If it was not, it must read again from the beginning.
+# - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may come late: only `max.compaction.lag.ms` makes it come at any dirty ratio.
+# - Aborted records never get into the offset map: they go, and supersede no other record.
+# - A marker stays as long as anything of its transaction is left, then until its own horizon.
+# - While the log remembers a producer, the header of the producer's last batch stays: the log needs its sequence number to recognise a duplicate.
 #
 # ![The three stages of a tombstone](../diagrams/compaction_tombstone.svg)
 #
 # | in the part that is cleaned | what becomes of it |
 # |:---|:---|
-# | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after it |
-# | a record of an aborted transaction | goes, newest or not, and hides no other record |
-# | a marker | stays as long as anything of its transaction does; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
+# | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after that time |
+# | a record of an aborted transaction | goes, newest or not, and supersedes no other record |
+# | a marker | stays as long as anything of its transaction is left; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
 # | a producer's last batch, if no record of it is left | its header stays until the producer writes again or is forgotten |
 # | the batch that ends right below the first uncleanable offset, if no record of it is left | its header stays for that round |
 

@@ -10,9 +10,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         0: "Then a consumer that reads a moment later would miss the deletion.",
     },
     "batches-after-one-turn": {
-        1: "A producer's last sequence number must stay, and its transaction's marker.",
+        1: "Each producer's last sequence number must stay, and with it the marker of its transaction.",
         3: "The markers stay. So do the headers with the producers' last sequence numbers.",
-        4: "Both producers' batches stay as headers, also the aborted one.",
+        4: "Both producers' batches stay as headers, the aborted one as well.",
         6: "The first batch has no producer and no records left: it goes.",
     },
     "turn-removes-marker": {
