@@ -164,7 +164,7 @@ def _adds(
 
 _WAITING = (
     _TWO.format("0,1/0,1/1,0", 2) + "produce 0 t-2 [1x10]\nproduce 0 acks=1 t-0 [1x10]\nproduce 0 acks=0 t-0 [1x10]\n"
-    f"produce 0 t-0 [1x10] t-2 [1x10]\n{_ROUNDS}produce 0 timeout=1000 t-0 [1x10] t-1 [1x10]\n{_ROUNDS}"
+    f"produce 0 t-2 [1x10] t-0 [1x10]\n{_ROUNDS}produce 0 timeout=1000 t-0 [1x10] t-1 [1x10]\n{_ROUNDS}"
     f"produce 0 timeout=0 t-0 [1x10]\nproduce 0 timeout=200 t-1 [1x10]\nsleep 199\nsleep 1\n{_ROUNDS}"
 )
 

@@ -4,6 +4,7 @@ import hashlib
 import random
 import struct
 
+import numpy as np
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException
@@ -96,4 +97,4 @@ def test_slots_are_those_of_kafka(kafka):
         field = theirs.getClass().getDeclaredField("bytes")
         field.setAccessible(True)
         table = bytes(field.get(theirs).array())[: slots * 24]
-        assert table == ours._table().byteswap().tobytes()
+        assert table == np.asarray(ours._table()).byteswap().tobytes()
