@@ -37,7 +37,7 @@ predict(
 # %% [markdown]
 # A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile; part 5 needs them.
 #
-# (Kafka 4.3.0 still uses the old rule for a log without epochs; here no log had any.)
+# (Kafka 4.3.0 still uses the old rule for a log without epochs; the bug hides them.)
 
 # %%
 print("the producer of b was told:", producer.answer, "(no error: it is acknowledged)")
@@ -61,8 +61,8 @@ print("a consumer of broker 2 gets:", *sound.consumed())
 #
 # - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment removes a replica. Every batch has the epoch in which it was written.
 # - **Epoch cache:** the offset at which each epoch of a log begins, in the file `leader-epoch-checkpoint`. A new leader adds its epoch before it writes a record.
-# - **LEO**, **HW**, **ISR:** log end, high watermark, in-sync replicas.
-# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or while it was smaller. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version` turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
+# - **LEO**, **HW**, **ISR:** log end, high watermark (the *mark*), in-sync replicas.
+# - **ELR**, eligible leader replicas: replicas that left an ISR which then had fewer members than `min.insync.replicas`. Below this minimum the HW stands still, so they have all that is committed. One of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version` turns them on. It is at level 1 in a cluster formatted with 4.1 or later, and here.
 # - **Unclean election:** the new leader is in neither the ISR nor the ELR. It may lack acknowledged records.
 
 # %%
@@ -122,7 +122,7 @@ print("asked for the latest offset at once, broker 1 answered", latest, " and af
 lanes.play()
 
 # %% [markdown]
-# The new leader was never told of a higher mark. Until the mark reaches the offset at which its epoch began, the leader gives consumers no latest offset. **A late mark loses nothing committed. After a failure consumers wait for a round.**
+# The new leader was never told of a mark above 4. Until its mark reaches the offset at which its epoch began, the leader gives consumers no latest offset. **A late mark loses nothing committed. After a failure consumers wait for a round.**
 #
 # ### Nobody is in sync
 #
@@ -138,7 +138,7 @@ for level in (0, 1):
     print(f"broker 0 is back, leader {last.leader}, {last.leader_recovery_state}")
 
 # %% [markdown]
-# At level 0 the last member stays in the ISR; the partition waits for it, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But after a crash it may lack what it had not flushed, so it leaves the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would be elected from the ELR, cleanly.
+# At level 0 the last member stays in the ISR; the partition waits for it, and trusts it. At level 1 the ISR is empty and broker 0 is in the ELR. But after a crash it may lack what it had not flushed, so the controller removes it from the ELR. Now both are empty: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a clean stop it would be elected from the ELR, cleanly.
 #
 # ### Deal the cards
 #
@@ -150,11 +150,11 @@ game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
 game.play()
 
 # %% [markdown]
-# You can't; nor could a test that pressed these buttons two thousand times. An unclean election can.
+# You can't; nor could a test that drew thousands of such steps. An unclean election can.
 #
 # ### Where two logs part
 #
-# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies as well. Broker 1 comes back, is elected uncleanly, and takes `c` at the offset of `b`. Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
+# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, alone in the ISR. Broker 0 dies as well. Broker 1 comes back, is elected uncleanly, and appends `c` at the offset of `b`. Then broker 0 is back as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its epoch cache.
 
 # %%
 parted = Replication(2, min_isr=1, unclean=True)
@@ -189,7 +189,7 @@ print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
 lanes.play()
 
 # %% [markdown]
-# The logs are equal again. `b` is gone, although it was acknowledged. **That is the price of an unclean election.** The old rule cost more. Broker 0 had written its high watermark, 2, to disk before it died. What did it cut then?
+# The logs are equal again. `b` is gone, although it was acknowledged. **That is the price of an unclean election.** The old rule cost more. Broker 0 had written its high watermark, 2, to disk before it died. What does it cut by that rule?
 
 # %%
 with planted("a follower knows no leader epochs"):
@@ -224,7 +224,7 @@ erratum(
 #
 # ### When the leader has never heard of the epoch
 #
-# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`, broker 1 leads again and writes `m`. Now broker 0 is back.
+# Ten records in epoch 0 are on both brokers. Then elections follow quickly, each time with one broker alive: broker 1 writes `k` and `l`, broker 0 writes `x`, broker 1 leads again and writes `m`. Now broker 0 is back.
 
 # %%
 fast = Replication(2, min_isr=1, unclean=True)
@@ -255,7 +255,7 @@ lanes.play()
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The last story again, shorter, by **minikafka**, by **Spark** from its lines alone, until the first leader dies, and by **Apache Kafka**: two brokers in one JVM with the same clock. The workload is also the controller: `change` elects, `publish` tells a broker. `follow 0`: broker 0 fetches once. `[2x10]`: a batch of two records with values of 10 bytes.
+# Three run the last story, shorter: **minikafka**, **Spark** (from its lines alone, until the first leader dies) and **Apache Kafka** (two brokers in one JVM with the same clock). The workload is also the controller: `change` elects, `publish` tells a broker. `follow 0`: broker 0 fetches once. `[2x10]`: a batch of two records with values of 10 bytes.
 
 # %%
 from minikafka.witness import agree
@@ -338,7 +338,7 @@ lanes.play()
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | election, epochs, epoch cache, follower and its cuts, to the byte on disk | one process, one clock, one controller; Kafka's is a Raft quorum with its own log | how a broker that stops cleanly is elected from the ELR |
-# | checkpoints of the high watermark, restarts from the files of a killed process | the controller is told of a death | power failures, which lose what was not flushed |
+# | checkpoints of the high watermark, restarts from the files of a killed process | the controller learns of a death at once | power failures, which lose what was not flushed |
 #
 # *What Spark is told:* lines and tables, and no code. For elections and cuts, Kafka alone is the judge.
 #
@@ -346,7 +346,7 @@ lanes.play()
 #
 # <details><summary>One answer</summary>
 #
-# Who is in the ISR and the ELR, and who led last (`kafka-topics.sh --describe`: `Isr`, `Elr`, `LastKnownElr`). Such a broker has what was acknowledged, as long as its disk has. If it can be started, start it and wait. Else an unclean election loses every record that the elected replica lacks: the other replicas cut theirs, and consumers that had read further find their offsets out of range.
+# Who is in the ISR and the ELR, and who led last (`kafka-topics.sh --describe`: `Isr`, `Elr`, `LastKnownElr`). Such a broker has what was acknowledged, if its disk still has it. If it can be started, start it and wait. Otherwise an unclean election loses every record that the elected replica lacks: the other replicas cut theirs, and consumers that had read further find their offsets out of range.
 #
 # </details>
 
@@ -366,7 +366,7 @@ lanes.play()
 # | has no answer from its leader yet | nowhere: it keeps all that it has |
 # | differs from its leader nowhere | nowhere |
 # | has more of an epoch than its leader has | where the epoch ends on the leader |
-# | has an epoch of which its leader has never heard | the leader names its greatest epoch below that one. A follower that has the named epoch cuts where it ends first, here or on the leader; another cuts where its own next lower epoch ends, and fetches again |
+# | has an epoch of which its leader has never heard | the leader names its greatest epoch below that one. A follower that has the named epoch cuts at the lower of that epoch's two ends, its own and the leader's; another cuts where its own next lower epoch ends, and fetches again |
 # | knows no epochs at all | at its own high watermark, by the old rule |
 
 # %% [markdown]

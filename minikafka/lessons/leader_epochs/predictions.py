@@ -10,15 +10,15 @@ BELIEFS: dict[str, dict[object, str]] = {
         0: "It keeps the mark that it had as a follower.",
     },
     "broker-0-cuts-at": {
-        2: "At the leader epoch 0 ends at 1. Only broker 0 has a record of epoch 0 from there on.",
-        0: "Below the end of epoch 0 at the leader, both have the same records. Those stay.",
+        2: "On the leader, epoch 0 ends at 1. Only broker 0 has a record of epoch 0 from there on.",
+        0: "Below the end of epoch 0 on the leader, both have the same records. Those stay.",
     },
     "value-at-offset-1": {
-        "c": "Its own high watermark was 2, and nothing was above that. It never asked for offset 1.",
+        "c": "Its own high watermark was 2, and its log ended there. It never asked for offset 1.",
     },
     "unknown-epoch-cuts-at": {
         11: "Then it would keep x of epoch 3. Its leader has never had an epoch 3.",
-        12: "Epoch 1 ends there at the leader. Broker 0 never had an epoch 1, and its log ends below that.",
+        12: "Epoch 1 ends there on the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
     "kip-101-differs-after": {
         22: "It changes a leader's answer, and no follower has asked yet.",

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*; *Append* for one step not walked through here.
+# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*; *Append*, for one step skipped here.
 #
 # **Afterwards you can decide:** which `acks` and `min.insync.replicas` your data need, and what an answer to a producer is worth.
 #
@@ -63,12 +63,12 @@ diagram("produce_path")
 # - **acks**: what the producer waits for: nothing (`0`), the leader's log (`1`), or the in-sync replicas, the **ISR** (`all`; −1 on the wire).
 # - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync for `acks=all`, the leader included.
 # - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
-# - **Purgatory:** where a request with `acks=all` waits for that, for a limited time. The next lesson walks through it.
+# - **Purgatory:** where a request with `acks=all` waits for the high watermark, for a limited time. The next lesson walks through it.
 #
 # ## 3. The rules
 #
-# 1. A request may bring records for many partitions. Each has its own result, and one response tells them all.
-# 2. A partition takes the one batch that it is sent, or nothing.
+# 1. A request may bring records for many partitions. Each has its own result, and one response carries all results.
+# 2. A partition takes one batch per request: all of it, or nothing.
 # 3. With `acks=all` a partition takes nothing while fewer than the minimum are in sync.
 # 4. Success with `acks=all` means: the high watermark has reached the required offset.
 #
@@ -90,7 +90,7 @@ print("rule 4:", mixed.parts["orders-0"].base_offset + 2, "<=", path.log().high_
 #
 # ### From the bytes to the file
 #
-# Which classes does a request pass? Six, at most: `KafkaApis` (in minikafka its part for produce requests is `ProduceHandler`), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and `LogSegment`. First, a request for `orders-9` alone, a partition that does not exist:
+# Which classes does a request pass? Six, at most: `KafkaApis` (in minikafka its part for produce requests is `ProduceHandler`), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and `LogSegment`. First, a request for only `orders-9`, which does not exist:
 
 # %%
 shop = ProducePath(2)
@@ -109,7 +109,7 @@ predict(
 )
 
 # %% [markdown]
-# Now with two records for `orders-0`. (`Log._append` runs as one step; the lesson *Append* walks through it.)
+# Now with two records for `orders-0`, too. (`Log._append` runs as one step; the lesson *Append* walks through it.)
 
 # %%
 LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
@@ -151,7 +151,7 @@ for number in (0, 1, "all"):
 print(acks.values(), "high watermark", acks.log().high_watermark)
 
 # %% [markdown]
-# All three are stored alike. `acks` decides **when the producer is told**. Now broker 1 fetches until the last one is told:
+# All three are stored alike. `acks` decides **when the producer is told**. Now broker 1 fetches until the third producer is told:
 
 # %%
 waiting, rounds = acks.posted[-1], []
@@ -228,7 +228,7 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# After success, the producer gets nothing. After any failure the broker closes the connection, and only its log says why; `a` was appended all the same. The client then fetches new metadata. The client has already counted the records as sent.
+# After success, the producer gets nothing. After any failure the broker closes the connection, and only its server log says why; `a` was appended all the same. The client has already counted the records as sent. It now fetches new metadata.
 #
 # ### One response, many answers
 #
@@ -242,7 +242,7 @@ for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
 # %% [markdown]
-# A client must read every answer: `a` is in the log. Now a request names one partition twice. (Kafka's own clients never do that.) The handler puts what it will append into a map, by partition.
+# A client must read every answer: only `a` is in the log. Now a request names one partition twice. (Kafka's own clients never do that.) The handler puts what it will append into a map keyed by partition.
 
 # %%
 twice = many.produce(("orders-0", "p q"), ("orders-0", "r"), acks=1)
@@ -261,9 +261,9 @@ odd = many.produce(("orders-1", "s"), ("orders-1", ["t", "u"]), acks=1)
 print(many.values(), odd, many.values("orders-1"))
 
 # %% [markdown]
-# Errors have a map of their own. In a map the later entry replaces the earlier one: of `p q` and `r` only `r` was appended. `orders-1` is in both maps: `s` was appended, and the client is told `INVALID_RECORD`, because errors come last in the response (exercise 2 asks Kafka).
+# In a map the later entry replaces the earlier one: of `p q` and `r` only `r` was appended. Errors have a map of their own. `orders-1` is in both maps: `s` was appended, and the client is told `INVALID_RECORD`, because errors are put into the response last (exercise 2).
 #
-# **You have two hours? Stop here, and read the card at the end of this page.** It has what `acks` waits for in one table. Time-outs are in [The produce purgatory](11b-produce-purgatory.ipynb), retries in [Producers and transactions](05-producers-and-transactions.ipynb).
+# **You have two hours? Stop here, and read the card at the end of this page.** Its table has the answer for each `acks`. Time-outs are in [The produce purgatory](11b-produce-purgatory.ipynb), retries in [Producers and transactions](05-producers-and-transactions.ipynb).
 #
 # ## 5. Three witnesses
 #
@@ -305,7 +305,7 @@ for number in (5, 7, 8, 12, 13, 17, 20):
     print(f"{number:2} {workload.operations[number]!s:28} log end {row['log_end_offset']}  mark {row['high_watermark']}  answered {row['answers']}")
 
 # %% [markdown]
-# An answer is a pair: the operation that asked, and an error. Of answers Spark knows only `acknowledged` and `timed_out`.
+# An answer is a pair: the operation that asked, and an error. Spark knows only `acknowledged` and `timed_out`.
 #
 # Now a planted bug: the leader appends first, and checks the minimum afterwards. (Operation 5 is the first `produce`.)
 
@@ -365,11 +365,11 @@ print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')
 # %% [markdown]
 # ### Card
 #
-# - `KafkaApis` sorts out what cannot be appended before a log is asked. Six classes lead to the file.
-# - Each partition of a request has its own result, and one response tells them all.
+# - `KafkaApis` refuses unknown partitions and bad batches itself. Six classes lead to the file.
+# - Each partition of a request has its own result, and one response carries all results.
 # - `acks` changes when the producer is told, not how a record is stored or replicated (below the minimum `all` is refused).
 # - Success with `acks=all` means that the high watermark has reached the required offset. It does not mean that anything was flushed.
-# - With `acks=0` a failure closes the connection; what failed stands only in the broker's log.
+# - With `acks=0` a failure closes the connection; only the broker's server log says what failed.
 #
 # ![The way of a request](../diagrams/produce_path.svg)
 #

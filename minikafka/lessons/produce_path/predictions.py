@@ -11,9 +11,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         6: "Nothing is appended: KafkaApis knows from the metadata that the partition does not exist.",
     },
     "fetches-until-told": {
-        0: "In sync means that broker 1 keeps up. Nobody has told the leader that it has these records.",
-        1: "The first fetch takes the records along. The leader does not know yet that they have arrived.",
-        3: "The offset of the second fetch tells that all before it has arrived.",
+        0: "In sync means that broker 1 keeps up. Nobody has told the leader that broker 1 has these records.",
+        1: "The first fetch brings broker 1 the records. The leader does not know yet that they have arrived.",
+        3: "The offset of the second fetch tells the leader that all before it has arrived.",
     },
     "records-in-orders-1": {
         0: "The minimum is only for acks=all. The others are not refused.",
@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         3: "With acks=all a partition takes nothing while fewer than the minimum are in sync.",
     },
     "second-request-answer": {
-        "nothing": "That is for success. After a failure the broker lets the client notice.",
+        "nothing": "That is for success. After a failure the broker closes the connection.",
         "an error": "With acks=0 the client expects no response, so no error can be sent.",
     },
     "which-were-appended": {

@@ -52,7 +52,7 @@ QUESTIONS = (
             "an error": "an error for one partition",
             "connection closed": "its connection is closed",
         },
-        card="With `acks=0` a failure closes the connection; what failed stands only in the broker's log",
+        card="With `acks=0` a failure closes the connection; only the broker's server log says what failed",
         replies={
             "nothing": "So it is when all goes well.",
             "an error": "With `acks=0` there is no response in which it could stand.",

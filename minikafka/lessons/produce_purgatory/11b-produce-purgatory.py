@@ -9,7 +9,7 @@
 #
 # **Afterwards you can decide:** which partition or replica makes a producer wait, what its error means, and what happens when it sends again.
 #
-# Broker 0 leads and broker 1 follows; two must be in sync, and they are. A producer sends `a` with `acks=all` and waits for 100 ms at most. What goes wrong without somebody who wakes the request? Here broker 1 fetches, the high watermark rises, and nobody tells those who wait.
+# Broker 0 leads and broker 1 follows; two must be in sync, and they are. A producer sends `a` with `acks=all` and waits for 100 ms at most. What goes wrong if nothing wakes the request? Here broker 1 fetches, the high watermark rises, and no code checks the waiting request.
 
 # %%
 from minikafka.lab import PathWalk, ___, diagram, erratum, planted, predict, step_through
@@ -51,7 +51,7 @@ sound.fetch(1)
 print("and with somebody who wakes it:", woken)
 
 # %% [markdown]
-# Both replicas had `a`, and its producer was told that the time was over. The timer looks at no high watermark: when the wait begins, this error is noted for each partition that has taken its records, and it stays until somebody asks again. **So every change that may end a wait has to ask those who wait for it.**
+# Both replicas had `a`, but its producer was told that its time was over. When the wait begins, the broker notes this error for each partition that has taken its records. The timer sends what is noted; it looks at no high watermark. **So after every change that may end a wait, the broker has to check the waiting requests.**
 #
 # ## 2. The picture
 
@@ -60,14 +60,14 @@ diagram("produce_purgatory")
 
 # %% [markdown]
 # - **Purgatory:** where requests wait, each as a `DelayedProduce`.
-# - **Required offset:** the offset after a request's last record in a partition. The high watermark has to reach it.
-# - **Key:** a partition. A request waits under the key of each of its partitions; a change in a partition makes the broker ask those under its key.
-# - **Timer:** answers when a request's own timeout (its producer's `request.timeout.ms`) is over.
+# - **Required offset:** the offset after a request's last record in a partition. The high watermark (the **mark**) has to reach it.
+# - **Key:** a partition. A request waits under the key of each of its partitions; after a change in a partition the broker checks the requests under its key.
+# - **Timer:** answers a request when its timeout (its producer's `request.timeout.ms`) is over.
 #
 # ## 3. The rules
 #
 # 1. A request waits only with `acks=all`, and only if a partition took its records.
-# 2. A partition is settled when its high watermark has reached the required offset, or when an error says that this broker cannot know any more.
+# 2. A partition is settled when its high watermark has reached the required offset, or when the broker finds an error (such as: it no longer leads).
 # 3. A request is answered once: when all its partitions are settled.
 # 4. A request that waits is answered when its time is over, at the latest. No answer takes its records out of the log again.
 #
@@ -127,9 +127,9 @@ for number in (3, 4):
 boxes.play()
 
 # %% [markdown]
-# A request is a box with a label for each partition that `KafkaApis` has let pass. A label is ticked when its high watermark has reached the required offset; the box opens when all are ticked. `orders-9` was refused at once, but its producer learns it only with the rest: **one response, so the slowest partition decides.**
+# A request is a box with a label for each partition that `KafkaApis` has let pass. A label is ticked when its partition's high watermark has reached the required offset; the box opens when all are ticked. `orders-9` was refused at once, but its producer learns it only with the rest: **one response, so the slowest partition decides.**
 #
-# A change in a partition checks only the boxes under its key. Here is the way back of a request with one record:
+# After a change in a partition the broker checks only the boxes under its key. Here is the way back of a request with one record:
 
 # %%
 back = ProducePath(2, min_isr=2)
@@ -144,11 +144,11 @@ print(waiting)
 PathWalk(walk, pictured=[14]).play()
 
 # %% [markdown]
-# The first fetch took the record along. The second asks for what follows, and so tells the leader that the record has arrived. It covers both partitions that broker 1 follows here, so `update_follower_fetch_state` runs twice.
+# The first fetch brought broker 1 the record. The second asks for what follows, and so tells the leader that the record has arrived. Each fetch is for both partitions that broker 1 follows here, so `update_follower_fetch_state` runs twice.
 #
 # ### Three ways out
 #
-# One is a mark that rises: by a fetch, or because a slow follower leaves the ISR. The second is the timer:
+# The first is a mark that rises: by a fetch, or because a slow follower leaves the ISR. The second is the timer:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
@@ -173,9 +173,9 @@ predict(
 boxes.play()
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` means: the broker does not know *yet*. Here the record is committed later; if the leader had died, it could be lost. The retry wrote it twice. With a producer id, the log recognises the retry by its sequence numbers (lesson *Producers and transactions*).
+# `REQUEST_TIMED_OUT` means: the broker does not know *yet*. Here the record is committed later; if the leader had died, it could be lost. The retry wrote it a second time. With a producer id, the log recognises the retry by its sequence numbers (lesson *Producers and transactions*).
 #
-# The third way out: the leader loses its leadership. Broker 1 is the preferred leader of `orders-2`. It was away, and now leadership goes back:
+# The third: the broker loses the leadership. Broker 1 is the preferred leader of `orders-2`. It was down; now it leads again:
 
 # %%
 moved = ProducePath(2, min_isr=2)
@@ -222,7 +222,7 @@ line.picture()
 # %% [markdown]
 # After broker 1 dies, every replica in the ISR has the record. But too few are in sync, so the high watermark does not move (step 1 of `maybe_increment_leader_hw`). The second check never comes, and the timer answers.
 #
-# The error needs three events in order: the high watermark reaches the offset, the ISR shrinks, the request is checked. That window is very short, so we ask the method directly:
+# This error needs three events in order: the high watermark reaches the offset, the ISR shrinks, the request is checked. That window is very short, so we ask the method directly:
 
 # %%
 reached = shrunk.log().high_watermark
@@ -303,7 +303,7 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# The first request was answered correctly by chance: the high watermark went from 0 to 3 in one step. The second brings offset 3, is acknowledged at once, and only the leader has it.
+# The first request was answered correctly by chance: the high watermark went from 0 to 3 in one step. The record of the second gets offset 3. The mark is at 3 already, so this request is acknowledged at once; only the leader has the record.
 #
 # ## 6. Exercises
 #
@@ -316,7 +316,7 @@ print(found.first_difference)
 # |:---|:---|:---|
 # | what waits, under which keys, who completes it | one lock for the purgatory; a heap as timer, where Kafka has timing wheels | the purgatories of fetches and of deletions |
 # | what each partition is told, and when | no sockets, no threads; the clock stands still | two threads that complete one request: the first answers |
-# | the second check of the minimum | no metrics | lists of completed requests, cleared from time to time |
+# | the second check of the minimum | no metrics | the thread that clears completed requests out of the lists |
 #
 # **A question to take along.** Your producers with `acks=all` sometimes show a latency of half a second, and the leader's disk is idle. What do you check first?
 #
@@ -331,7 +331,7 @@ print(found.first_difference)
 #
 # - A request waits only with `acks=all`. It waits in two places: under a key for each of its partitions, and in the timer.
 # - It is answered once, for all partitions: the slowest decides when.
-# - It is completed when the mark rises (a follower fetches, or leaves the ISR), by the timer, or because the leader leads no more.
+# - It is completed when the mark rises (a follower fetches, or leaves the ISR), by the timer, or because the broker no longer leads the partition.
 # - `REQUEST_TIMED_OUT` means: the broker does not know yet. No answer takes records out of the log again.
 # - Below the minimum the mark stands still, so a request that waits is answered by the timer.
 #

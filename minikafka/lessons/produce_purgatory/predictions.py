@@ -2,7 +2,7 @@
 
 BELIEFS: dict[str, dict[object, str]] = {
     "told-at-the-deadline": {
-        "NONE": "The timer looks at no high watermark. Nobody has noted a success before.",
+        "NONE": "The timer looks at no high watermark, and the broker had noted no success before.",
         "NOT_ENOUGH_REPLICAS": "Both replicas are in sync, and the record is in the log.",
         "NOT_LEADER_OR_FOLLOWER": "Broker 0 leads all the time.",
     },

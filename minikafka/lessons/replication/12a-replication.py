@@ -42,7 +42,7 @@ print("a consumer of broker 1 gets:", *early.replication.consumed())
 early.play()
 
 # %% [markdown]
-# `b` and `c` were acknowledged, and are lost. Kafka lets a follower join when it lacks nothing below the high watermark. So broker 1 is not elected. The partition waits for broker 0:
+# `b` and `c` were acknowledged, and are lost. In Kafka a follower joins only when it lacks nothing below the high watermark. So broker 1 stays outside the ISR, and the partition waits for broker 0:
 
 # %%
 sound = Replication(2, narrow=True)
@@ -55,7 +55,7 @@ print("broker 0 is back, leader", sound.leader, " a consumer gets:", *sound.cons
 # %% [markdown]
 # ## 2. The picture
 #
-# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
+# - **LEO**, **HW:** log end and high watermark (the *mark*). Each replica has its own.
 # - **ISR**, in-sync replicas: the leader and the followers that keep up. The controller has the list; the leader proposes changes. While a proposal is pending, the **maximal ISR** holds the members before and after the change.
 # - **Caught up:** a follower that has all that the leader has. The leader notes the last such time.
 # - **Round:** each follower fetches once.
@@ -71,7 +71,7 @@ diagram("replication")
 #
 # (If elections are clean and no broker loses what it has written.)
 #
-# Broker 1 fetches until it is in sync. Then each moment of both stories:
+# Broker 1 fetches until it is in sync. Then each moment of both stories is checked:
 
 # %%
 for number in (2, 3, 4):
@@ -90,7 +90,7 @@ lanes.play()
 #
 # ### One round late
 #
-# A follower tells its leader how far it is only by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`.
+# The leader knows how far a follower is only from the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`.
 
 # %%
 orders = Replication(min_isr=2)
@@ -125,7 +125,7 @@ lanes.play()
 diagram("replication_rounds")
 
 # %% [markdown]
-# The leader reads first and notes the fetch afterwards. So the answer to the fetch that raises the mark still has the old mark. (Here `replica.fetch.wait.max.ms` is 0. Where a fetch without records waits, it reads again at the end and has the new mark.) The leader's part of such a fetch:
+# The leader reads first and notes the fetch afterwards. So the answer to the fetch that raises the mark still has the old mark. (Here `replica.fetch.wait.max.ms` is 0. A fetch that waits for records reads again at its end, and gets the new mark.) The leader's part of such a fetch:
 
 # %%
 orders.append("d")
@@ -144,11 +144,11 @@ erratum(
 )
 
 # %% [markdown]
-# **A late mark loses nothing committed. It makes a producer wait a round longer.**
+# **A late mark loses nothing committed. The leader's makes a producer wait a round longer.**
 #
 # ### Who is in sync
 #
-# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, from second 0 on, when all are in sync. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
+# A follower that lacks records stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. The leader checks twice in that time, counted from second 0, when all are in sync. At second 1 a record is appended with `acks=all`; its producer waits for 30 seconds. Follower 1 fetches every second, follower 2 is silent.
 
 # %%
 room = Replication(min_isr=2)
@@ -189,7 +189,7 @@ erratum(
 # %% [markdown]
 # `REQUEST_TIMED_OUT` does not mean that the record is lost. A producer that is not idempotent and tries again writes it twice.
 #
-# The leader's check, after 31 seconds of silence of both followers; the controller answers at once:
+# Both followers are silent for 31 seconds; then the leader checks. The controller answers at once:
 
 # %%
 lost = Replication(min_isr=1)
@@ -264,7 +264,7 @@ erratum(
 )
 
 # %% [markdown]
-# `c` was acknowledged, because its producer asked for one broker only. No consumer sees it until the ISR has two members again.
+# `c` was acknowledged, because its producer asked for the leader alone. No consumer sees it until the ISR has two members again.
 #
 # **On the way back in.** Two brokers, `min.insync.replicas` is 1. Broker 1 was down for a minute and is back; its first fetch brings it three records. Then `d` is appended, and acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
 
@@ -295,12 +295,12 @@ print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4. But 3 was the end at its previous fetch: then it was caught up. The mark also waits for a follower that is alive, outside the ISR, and was caught up within the last 30 seconds.
+# Broker 1 asked for offset 3 when the leader ended at 4. But at its previous fetch the leader ended at 3: it counts as caught up then. The mark also waits for a living follower outside the ISR that was caught up within the last 30 seconds.
 
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from its lines alone, until the first leader dies, and by **Apache Kafka**: three brokers in one JVM with the same clock. The workload is also the controller: `change` is its decision, `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
+# Three run the same workload: **minikafka**, **Spark** (from its lines alone, until the first leader dies) and **Apache Kafka** (three brokers in one JVM with the same clock). The workload is also the controller: `change` is its decision, `publish` tells a broker, `answer` accepts what a leader has proposed. `follow 1`: broker 1 fetches once. `[3x10]`: a batch of three records with values of 10 bytes.
 
 # %%
 from minikafka.witness import agree
@@ -399,14 +399,14 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # <details><summary>One answer</summary>
 #
-# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Too small an ISR explains both. Then why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave up a partition after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
+# The ISR, and since when it is small (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). A small ISR explains both. Then ask why the others left. Do they fetch (`ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? After an error a fetcher may have given up the partition (`FailedPartitionsCount`), until the leader changes or its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few `num.replica.fetchers`. `unclean.leader.election.enable` does not help: there is a leader. A lower `min.insync.replicas` lets clients go on, but then the failure of one disk can lose records.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - A follower tells how far it is by the offset that it asks for. So its own high watermark is one round late.
+# - A follower tells how far it is by the offset that it asks for. So its own high watermark (mark) is one round late.
 # - The mark waits for every member of the ISR, for a follower that the leader has proposed to add, and for one outside that was caught up at most `replica.lag.time.max.ms` ago.
 # - A follower stays in the ISR if it was caught up at most `replica.lag.time.max.ms` ago. One that has every record is not behind, even if it does not fetch.
 # - While elections are clean and no broker loses what it wrote, every member of the ISR holds what was acknowledged with `acks=all`; so a leader elected from it has it.

@@ -6,14 +6,14 @@ BELIEFS: dict[str, dict[object, str]] = {
         0: "Alone in the ISR, broker 1 takes all that it has for committed.",
     },
     "rounds-until-answer": {
-        1: "After one round the followers have the records. The leader learns that only from their next fetches.",
+        1: "After one round the followers have the records. The leader learns that from their next fetches.",
         3: "Then the followers learn of the mark. The leader knew a round before, and answered.",
     },
     "follower-mark-that-round": {
         3: "The leader reads before it notes the fetch. So the answer has the old mark; the next one has the new mark.",
     },
     "second-broker-leaves-isr": {
-        30: "At second 30 it was caught up exactly 30 seconds ago. It must be more than that.",
+        30: "At second 30 it was caught up exactly 30 seconds ago. It leaves after more than that.",
         31: "By then broker 2 is behind for too long, but the leader checks only every 15 seconds.",
         60: "The leader checks at second 45, and broker 2 is behind for too long by then.",
     },
@@ -39,7 +39,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "first-producer-answered-after": {
         8: "Broker 2 is in the ISR as well, and fetches with operation 9.",
-        7: "No follower has fetched yet. What is not sent does not count, even now.",
-        11: "The leader no longer waits for the second fetch of each follower.",
+        7: "No follower has fetched yet. What is not sent does not count, even with this bug.",
+        11: "With this bug the leader does not wait for each follower's second fetch.",
     },
 }

@@ -44,7 +44,7 @@ predict(
 hasty.play()
 
 # %% [markdown]
-# A client that expects answers in the order of its requests takes the metadata for records. (Kafka's Java client compares the numbers, and raises `CorrelationIdMismatchException`.) The same requests with the rule:
+# A client that expects answers in the order of its requests treats the metadata answer as records. (Kafka's Java client compares the numbers, and raises `CorrelationIdMismatchException`.) The same requests with the rule:
 
 # %%
 sound = ConnectionLanes("With the rule").send("A", "fetch").send("A", "metadata").send("B", "produce")
@@ -90,7 +90,7 @@ print("rule 4:", second["answered"])
 #
 # ### A real client's request
 #
-# `confluent-kafka` is a real client (librdkafka, written in C). It runs in this notebook, and the Python broker beside it. The broker's loop goes round only when a cell lets it. `until("PRODUCE")` stops when a produce request lies in the socket, unread.
+# `confluent-kafka` is a real client (librdkafka, written in C). It runs in this notebook, and the Python broker beside it. The broker's loop runs only while a cell lets it. `until("PRODUCE")` stops when a produce request lies in the socket, unread.
 
 # %%
 broker = HandRunBroker("orders")
@@ -111,9 +111,9 @@ print(*(f"{api} version {version}" for api, version in broker.asked), sep="\n")
 print(len(request), "bytes lie in the socket, with the API key", int.from_bytes(request[4:6]), "and the version", int.from_bytes(request[6:8]))
 
 # %% [markdown]
-# The client asks which APIs and versions the broker serves. For each API it takes the highest version that both know. Then it asks who leads `orders`, connects to the leader, and asks for the versions again.
+# The client asks which APIs and versions the broker serves. For each API it takes the highest version that both know. Then it asks who leads `orders`, connects to the leader, and asks for the versions again (the list above leaves out repetitions).
 #
-# Now the loop goes round once, and the stepper records what it does. (Below `KafkaApis` the lesson *The produce path* walks on.)
+# Now the loop goes round once, and the stepper records what it does. (The lesson *The produce path* walks what is below `KafkaApis`.)
 
 # %%
 WAY = {"SocketServer._read", "KafkaChannel.receive", "KafkaApis.handle", "SocketServer._unmute"}
@@ -125,11 +125,11 @@ broker.deliver(shop)
 print(broker.values())
 
 # %% [markdown]
-# `receive` mutes the connection before anybody has looked into the request. The answer to `acks=all` could be sent at once, because this broker has the only replica: so `KafkaApis.handle` sent it while the handler ran, and `_unmute` ran inside of that.
+# `receive` mutes the connection before any code reads the request. (Kafka's `Processor` has parsed it by then.) This broker has the only replica, so even the answer to `acks=all` need not wait: `KafkaApis.handle` sent it, and `_unmute` ran inside of `handle`.
 #
 # ### One request, many versions
 #
-# In the header, the client's id has two bytes for its length. From version 9 on a produce request is *flexible*: lengths are written differently, and a new field can be added at the end of any structure.
+# In the header of every version, two bytes hold the length of the client's id. From version 9 on a produce request is *flexible*: lengths are written differently, and a new field can be added at the end of any structure.
 
 # %%
 versions = in_versions(request, range(3, 14))
@@ -146,7 +146,7 @@ predict(
 versions
 
 # %% [markdown]
-# A length is now a varint, one more than the length itself; 0 stands for null. In version 13 a topic's id of 16 bytes takes the place of its name. Versions 3 to 8 have the same bytes, but not the same *meaning*: a version may change the response alone, or what a broker may be sent (`zstd` from 7 on).
+# A varint now holds the length plus one; 0 stands for null. In version 13 a topic's id of 16 bytes takes the place of its name. Versions 3 to 8 have the same bytes, but not the same *meaning*: a version may change only the response, or what a client may send (`zstd` from 7 on).
 #
 # (The slider shows the client's own request, with 1 for the correlation id.)
 
@@ -211,7 +211,7 @@ erratum(
 # %% [markdown]
 # ### When nobody answers
 #
-# The broker gets a produce request and appends its record, but the answer is lost. The client waits (here for one second, `socket.timeout.ms`; in Java `request.timeout.ms`), then it goes on by itself, until the broker answers. The cell takes a few seconds.
+# The broker gets a produce request and appends its record, but the answer is lost. The client waits (here for one second, `socket.timeout.ms`; in Java `request.timeout.ms`), then it acts by itself, until the broker answers. The cell takes a few seconds.
 
 # %%
 lost = HandRunBroker("orders")
@@ -232,7 +232,7 @@ predict(
 print(lost.values(), "by", lost.count["PRODUCE"], "produce requests")
 
 # %% [markdown]
-# The client cannot know whether the broker got the request. Its connection is muted, so nothing else would be read there. It closes the connection, opens another one, and sends the request again. An idempotent producer does the same, but the broker recognises its sequence number:
+# The client cannot know whether the broker got the request. Here the connection is still muted, so the broker would read nothing else on it. The client closes it, opens another one, and sends the request again. An idempotent producer does the same, but the broker recognises its sequence number:
 
 # %%
 safe = HandRunBroker("orders")
@@ -245,7 +245,7 @@ print(safe.values(), "by", safe.count["PRODUCE"], "produce requests")
 # %% [markdown]
 # ### A fetch session
 #
-# A consumer of a thousand partitions does not name all of them in each request. The broker remembers them in a **session**. A *full* fetch begins one; its requests then count up an **epoch**. A reader has three partitions, and fetches twice:
+# A consumer of a thousand partitions does not name all of them in each request. The broker remembers them in a **session**. A *full* fetch begins one; each later request counts its **epoch** up. A reader has three partitions, and fetches twice:
 
 # %%
 reader = FetchingReader(partitions=4)
@@ -288,7 +288,7 @@ reader.play()
 #
 # ## 5. Three witnesses
 #
-# The same bytes go to **minikafka's** sockets and to **Apache Kafka's** own `SocketServer` in a JVM. **Spark** knows the lines, the size of each request, and one rule: a request is in work once its last byte is there and the one before it is done. `answer` is what the handler does; `no_response 2` means that the client of request 2 expects none.
+# The same bytes go to **minikafka's** sockets and to **Apache Kafka's** own `SocketServer` in a JVM. **Spark** knows the lines, the size of each request, and one rule: a request is in work once its last byte is there and the one before it is done. `answer 1`: the handler answers request 1. `no_response 2`: request 2 is done, and its client expects no answer.
 
 # %%
 from minikafka.witness import agree
@@ -342,7 +342,7 @@ print(found.first_difference)
 print("with the bug:", sick.rows[-1]["answered"])
 
 # %% [markdown]
-# Request 3 is never read. A client with `acks=0` would only see that it cannot send any more, once the buffers of both sockets are full.
+# Request 3 is never read. A client with `acks=0` would notice nothing until the buffers of both sockets are full: then it cannot send any more.
 #
 # ## 6. Exercises
 #
@@ -354,7 +354,7 @@ print("with the bug:", sick.rows[-1]["answered"])
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
 # | frames, headers, all versions of all messages | one thread reads, handles and sends; Kafka has acceptors, processors and handlers | TLS and SASL |
-# | when a connection is muted and unmuted | no throttling: Kafka has three more states of a muted connection | quotas of clients |
+# | when a connection is muted and unmuted | no throttling; Kafka has three more states of a muted connection | quotas of clients |
 # | what closes a connection | | several listeners, limits of connections |
 #
 # **A question to take along.** A consumer with a `fetch.max.wait.ms` of ten seconds on an idle topic also looks up offsets through the same client, and each look-up takes up to ten seconds. What do you check first?
@@ -371,7 +371,7 @@ print("with the bug:", sick.rows[-1]["answered"])
 # - A frame is four bytes of size, then that many bytes. A wrong size or an unreadable header closes this connection, and no other.
 # - The header says what is asked and how the rest is written. A client asks for the versions first.
 # - One request of a connection is in work; the connection is muted. What lies behind it waits unread, so answers come in the order of requests.
-# - A client that gets no answer closes the connection and sends again: without idempotence, perhaps a second record.
+# - A client that gets no answer closes the connection and sends again: without idempotence, the log may hold the record twice.
 # - An incremental fetch names what is new, changed or forgotten; its answer has only news.
 #
 # ![A request's way over a connection](../diagrams/wire.svg)

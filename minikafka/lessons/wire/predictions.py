@@ -11,7 +11,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "bytes-of-name-length": {
         2: "That is the length's form in versions that are not flexible.",
-        4: "No length of a text has four bytes.",
+        4: "No version writes the length of a text in four bytes.",
         0: "The reader has to know where the name ends.",
     },
     "answers-when-record-comes": {
@@ -28,7 +28,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         3: "The broker remembers the partitions, and where the reader is in each.",
     },
     "missing-unmute-differs-after": {
-        2: "Request 1 was answered with bytes.",
+        2: "Request 1 was answered with bytes, so the connection was unmuted.",
         7: "Request 3 should have been in work before that.",
     },
     "answers-with-missing-unmute": {
