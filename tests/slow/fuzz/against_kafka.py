@@ -14,6 +14,7 @@ from minikafka.common.time import ManualTime
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
@@ -97,7 +98,11 @@ class AgainstKafka:
         return state
 
     def _known(self, partition: Path) -> dict:
-        """What Kafka reads in the files beside the partition; a damaged checkpoint counts as empty there."""
+        """What Kafka reads in the files beside the partition; a damaged checkpoint counts as empty there. The metadata
+        log it loads as after a kill, whatever they say: `KafkaRaftLog.createLog`.
+        """
+        if partition.name == METADATA_DIRECTORY:
+            return {"log_start_offset": 0, "recovery_point": 0, "last_shutdown_clean": False}
         handler = self._kafka.find_class(_CHECKPOINTS + "CleanShutdownFileHandler")(str(partition.parent))
         return {
             "log_start_offset": self._checkpointed(partition, "log-start-offset-checkpoint"),

@@ -26,7 +26,11 @@ OF_THE_MACHINE = {
     "listener.security.protocol.map": "the real broker has a listener for controllers",
 }
 PATIENCE_S = 10
-SETTINGS = {"log.retention.hours": "5", "num.io.threads": "4"}
+SETTINGS = {
+    "log.retention.hours": "5",
+    "num.io.threads": "4",
+    "log.initial.task.delay.ms": "86400000",  # no retention at a moment of its own
+}
 
 
 @contextmanager
