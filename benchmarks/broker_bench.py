@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from log_bench import SHAPES, one_batch
@@ -74,13 +75,12 @@ class Server:
 
     def cpu_s(self) -> float:
         """Seconds of processor time that the process has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        times = psutil.Process(self.pid).cpu_times()
+        return times.user + times.system
 
     def memory_mb(self) -> float:
         """Memory of the process that is in use (RSS)."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+        return psutil.Process(self.pid).memory_info().rss / 2**20
 
     def measure(self, name: str, work: Callable[[], object]) -> None:
         """Do the work, and keep the server's CPU and the seconds of it; the last call of a name counts."""
@@ -159,18 +159,14 @@ class Connection:
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), PATIENCE_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._answers = self._socket.makefile("rb")
 
     def ask(self, framed: bytes) -> bytes:
         self._socket.sendall(framed)
-        return self._exactly(int.from_bytes(self._exactly(4)))
-
-    def _exactly(self, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            piece = self._socket.recv(count - len(found))
-            assert piece, "the server has closed the connection"
-            found += piece
-        return found
+        size = int.from_bytes(self._answers.read(4))
+        answer = self._answers.read(size)
+        assert 0 < size == len(answer), "the server has closed the connection"
+        return answer
 
 
 def framed(api_key: ApiKeys, version: int, body) -> bytes:

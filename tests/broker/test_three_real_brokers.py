@@ -24,6 +24,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, free_ports
 from tests.broker.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition
+from tests.framed import answered, framed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -60,9 +61,8 @@ class ThreeNodes:
     def ask(self, broker_id, api, version, body):
         data = request_bytes(api, version, body, correlation_id=5, client_id="c")
         with socket.create_connection(("127.0.0.1", self.nodes[broker_id].port), 10) as connection:
-            connection.sendall(len(data).to_bytes(4, "big") + data)
-            stream = connection.makefile("rb")
-            return parse_response(api, version, stream.read(int.from_bytes(stream.read(4), "big")))[1]
+            connection.sendall(framed(data))
+            return parse_response(api, version, answered(connection))[1]
 
     def until(self, what):
         deadline = time.monotonic() + 60

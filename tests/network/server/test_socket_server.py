@@ -20,6 +20,7 @@ from minikafka.network.server.listeners import listener_list_to_end_points
 from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.record.files.file_records import FileRecords
+from tests.framed import answered, framed
 
 PATIENCE_S = 10
 
@@ -71,24 +72,6 @@ class Served:
         while not condition():
             assert time.monotonic() < deadline
             time.sleep(0.002)
-
-
-def framed(request):
-    return len(request).to_bytes(4, "big") + request
-
-
-def exactly(client, count):
-    found = b""
-    while len(found) < count:
-        piece = client.recv(count - len(found))
-        if not piece:
-            raise EOFError(found)
-        found += piece
-    return found
-
-
-def answered(client):
-    return exactly(client, int.from_bytes(exactly(client, 4), "big"))
 
 
 def is_closed(client):

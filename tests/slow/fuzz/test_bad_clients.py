@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 
+import psutil
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -22,6 +23,7 @@ from tests.broker.both_sides import TOPICS
 from tests.broker.request_drawer import RequestDrawer
 from tests.broker.test_broker_server import serving
 from tests.broker.test_every_api import SERVED, drawn
+from tests.framed import answered, framed
 from tests.tools.drawn_messages import MessageDrawer
 
 pytestmark = pytest.mark.slow
@@ -96,14 +98,9 @@ def served(directory):
 
         def memory_mb():
             assert process.poll() is None, "the broker has ended"
-            with open(f"/proc/{process.pid}/status") as lines:
-                return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+            return psutil.Process(process.pid).memory_info().rss / 2**20
 
         yield address, int(address.rpartition(":")[2]), memory_mb
-
-
-def framed(data):
-    return len(data).to_bytes(4, "big") + data
 
 
 class MutantDrawer:
@@ -206,21 +203,6 @@ def api_versions(number):
     )
 
 
-def receive(client):
-    """The next answer's bytes."""
-    size = int.from_bytes(_exactly(client, 4), "big")
-    return _exactly(client, size)
-
-
-def _exactly(client, count):
-    found = bytearray()
-    while len(found) < count:
-        piece = client.recv(count - len(found))
-        assert piece, "the connection was closed"
-        found += piece
-    return bytes(found)
-
-
 def test_a_thousand_connections_at_once(tmp_path):
     with many_files(2 * CONNECTIONS + 500), served(tmp_path / "data") as (address, port, memory_mb):
         with GoodClient(address) as good:
@@ -229,7 +211,7 @@ def test_a_thousand_connections_at_once(tmp_path):
             for number, client in enumerate(clients):
                 client.sendall(api_versions(number))
             for number, client in enumerate(clients):
-                assert parse_response(ApiKeys.API_VERSIONS, 0, receive(client))[0] == number
+                assert parse_response(ApiKeys.API_VERSIONS, 0, answered(client))[0] == number
             after = memory_mb()
             for client in clients:
                 client.close()
@@ -247,7 +229,7 @@ def test_clients_that_send_a_byte_at_a_time_keep_nobody_waiting(tmp_path):
                     client.sendall(request[at : at + 1])
                 time.sleep(0.02)
             for number, client in enumerate(slow):
-                assert parse_response(ApiKeys.API_VERSIONS, 0, receive(client))[0] == number
+                assert parse_response(ApiKeys.API_VERSIONS, 0, answered(client))[0] == number
                 client.close()
         assert good.error is None
         assert good.longest_s < 5
@@ -272,7 +254,7 @@ def test_clients_that_never_read_their_answers_take_no_memory(tmp_path):
             topics = [fetch.FetchTopic(topic="good-large", partitions=[partition])]
             clients = [socket.create_connection(("127.0.0.1", port), PATIENCE_S) for _ in range(count)]
             clients[0].sendall(framed(request_bytes(ApiKeys.PRODUCE, 9, body, correlation_id=0, client_id="c")))
-            produced = parse_response(ApiKeys.PRODUCE, 9, receive(clients[0]))[1]
+            produced = parse_response(ApiKeys.PRODUCE, 9, answered(clients[0]))[1]
             assert produced.responses[0].partition_responses[0].error_code == 0
             before = memory_mb()
             for client in clients:
@@ -283,7 +265,7 @@ def test_clients_that_never_read_their_answers_take_no_memory(tmp_path):
             after = memory_mb()
             assert after - before < MOST_MB, (before, after)
             for number in range(asked):  # who reads after all gets everything, in order
-                correlation_id, answer = parse_response(ApiKeys.FETCH, 11, receive(clients[-1]))
+                correlation_id, answer = parse_response(ApiKeys.FETCH, 11, answered(clients[-1]))
                 assert correlation_id == number
                 assert bytes(answer.responses[0].partitions[0].records)[16:] == bytes(records.buffer)[16:]
             for client in clients:

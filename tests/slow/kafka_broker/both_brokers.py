@@ -15,6 +15,7 @@ from minikafka.witness.replicas.differ import plain
 from minikafka.witness.unordered_lists import sort_unordered
 from tests.broker.both_sides import first_difference
 from tests.broker.test_every_api import SERVED
+from tests.framed import answered, framed
 
 LOGGER = ConfigResourceType.BROKER_LOGGER
 OF_THE_MACHINE = {
@@ -66,21 +67,13 @@ class OneSide:
         data = request_bytes(api, version, body, correlation_id=number, client_id=client_id)
         for asked, own in self.ids.items():
             data = data.replace(asked, own)
-        self.socket.sendall(len(data).to_bytes(4, "big") + data)
-        answer = self._receive(int.from_bytes(self._receive(4), "big"))
+        self.socket.sendall(framed(data))
+        answer = answered(self.socket)
         for asked, own in self.ids.items():
             answer = answer.replace(own, asked)
-        correlation_id, answered = parse_response(api, version, answer)
+        correlation_id, response = parse_response(api, version, answer)
         assert correlation_id == number
-        return answered
-
-    def _receive(self, count):
-        received = b""
-        while len(received) < count:
-            part = self.socket.recv(count - len(received))
-            assert part, "the connection was closed"
-            received += part
-        return received
+        return response
 
     def close(self):
         self.socket.close()

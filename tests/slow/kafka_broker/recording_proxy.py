@@ -9,6 +9,7 @@ from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, parse_response, response_sink
+from tests.framed import answered, framed
 
 _TELL_PORTS = (ApiKeys.METADATA, ApiKeys.DESCRIBE_CLUSTER, ApiKeys.FIND_COORDINATOR)
 
@@ -53,13 +54,13 @@ class RecordingProxy:
             threading.Thread(target=self._answer, args=(broker, client, asked), daemon=True).start()
 
     def _forward(self, client, broker, note):
-        while (request := _frame(client)) is not None:
+        while (request := _next_message(client)) is not None:
             note(RequestHeader.read(MessageBytes(request, limit=LARGEST_MESSAGE)))
-            broker.sendall(len(request).to_bytes(4, "big") + request)
+            broker.sendall(framed(request))
         broker.close()
 
     def _answer(self, broker, client, asked):
-        while (answer := _frame(broker)) is not None:
+        while (answer := _next_message(broker)) is not None:
             header = asked.popleft()
             _, body = parse_response(header.api_key, header.api_version, answer)
             if header.api_key in _TELL_PORTS:
@@ -68,24 +69,13 @@ class RecordingProxy:
                     node.port = self.port
                 answer = bytes(response_sink(header, told))
             self.answers.append(Answered(header.api_key, header.api_version, body))
-            client.sendall(len(answer).to_bytes(4, "big") + answer)
+            client.sendall(framed(answer))
         client.close()
 
 
-def _frame(end):
-    """The next message on a connection, without its size; None when the connection has ended."""
+def _next_message(end):
+    """None when the connection has ended."""
     try:
-        size = _exactly(end, 4)
-        return size and _exactly(end, int.from_bytes(size, "big"))
-    except OSError:
+        return answered(end)
+    except (EOFError, OSError):
         return None
-
-
-def _exactly(end, count):
-    found = bytearray()
-    while len(found) < count:
-        piece = end.recv(count - len(found))
-        if not piece:
-            return None
-        found += piece
-    return bytes(found)
