@@ -132,7 +132,8 @@ class BrokerServer:
             first = self.log_dirs[0]
             first.mkdir(parents=True, exist_ok=True)
             self._values = SingleVoterLog(
-                *(first / METADATA_DIRECTORY, self.node_id),
+                first / METADATA_DIRECTORY,
+                self.node_id,
                 scheduler=self._scheduler,
                 time=self._time,
                 halt=self._halt,

@@ -8,7 +8,7 @@ from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
 from minikafka.record.format.batch import Batch
 from minikafka.record.format.record_batch import MAGIC_VALUE_V2
-from minikafka.record.kernels.column import room_for
+from minikafka.record.kernels.column import zero_column
 from minikafka.record.kernels.record_columns import RecordColumns, filter_functions
 from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
 
@@ -80,10 +80,10 @@ class LogCleanerFilter(RecordFilter):
 
     def retained_records(self, batch: Batch, columns: RecordColumns) -> RetainedRecords:
         if self._discard_batch_records:
-            return RetainedRecords(room_for(0), room_for(0))
+            return RetainedRecords(zero_column(0), zero_column(0))
         if batch.is_control_batch:
-            return RetainedRecords(array("q", range(columns.count)), room_for(0))
-        places, invalid_places = room_for(columns.count), room_for(columns.count)
+            return RetainedRecords(array("q", range(columns.count)), zero_column(0))
+        places, invalid_places = zero_column(columns.count), zero_column(columns.count)
         stays = self.should_retain_records(batch, columns)
         retained, invalid = filter_functions().split(stays, columns.key_end, places, invalid_places)
         return RetainedRecords(places[:retained], invalid_places[:invalid])
@@ -94,7 +94,7 @@ class LogCleanerFilter(RecordFilter):
 
         `batch` is theirs, or the first of their run. Kafka: `Cleaner.shouldRetainRecord`, for all records at once.
         """
-        stays = room_for(columns.count)
+        stays = zero_column(columns.count)
         filter_functions().retain(
             columns.offsets,
             columns.key_end,

@@ -7,7 +7,7 @@ from array import array
 from minikafka.common.at_hand import zeros
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner import offset_map_kernel
-from minikafka.record.kernels.column import room_for
+from minikafka.record.kernels.column import zero_column
 from minikafka.record.kernels.record_columns import RecordColumns, compiled_functions
 
 _HASH = struct.Struct(">qq")
@@ -94,7 +94,7 @@ class SkimpyOffsetMap:
 
     def get_columns(self, columns: RecordColumns) -> "array[int]":
         """`get` of each record's key, -1 for a record without key."""
-        found = room_for(columns.count)
+        found = zero_column(columns.count)
         compiled = compiled_functions(_COMPILED)
         if compiled is None:
             hashes = _hashes_of_keys(columns)

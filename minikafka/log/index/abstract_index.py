@@ -258,10 +258,11 @@ class AbstractIndex:
         except struct.error:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} has no entry at byte {position}") from None
 
-    def _contents(self, entries: int) -> _Contents:
-        """What the first `entries` can be read from: the mapping, unless some of them are in a hole."""
-        mapping, end = self._mapping(), entries * self.ENTRY_SIZE
-        return mapping if end <= self._backed_end else self._read_from_file(0, end)
+    def _contents(self) -> tuple[_Contents, int]:
+        """What the entries can be read from, the mapping unless some of them are in a hole; and how many they are."""
+        mapping, entries = self._mapping(), self.entries
+        end = entries * self.ENTRY_SIZE
+        return mapping if end <= self._backed_end else self._read_from_file(0, end), entries
 
     def _read_from_file(self, start: int, end: int) -> bytes:
         """The bytes from `start` to `end` (exclusive), as far as the file has them. Raises OSError."""
@@ -285,11 +286,10 @@ class AbstractIndex:
 
         `column` reads the column at byte `column_start` of an entry. Kafka: `AbstractIndex.largestLowerBoundSlotFor`.
         """
-        self._mapping()
-        entries = self.entries
+        contents, entries = self._contents()
         if entries == 0:
             return -1
-        slot, _ = self.index_slot_range_for(self._contents(entries), entries, column, column_start, target)
+        slot, _ = self.index_slot_range_for(contents, entries, column, column_start, target)
         return slot
 
     def _smallest_upper_bound_slot_for(self, column: Column, column_start: int, target: int) -> int:
@@ -297,11 +297,10 @@ class AbstractIndex:
 
         Kafka: `AbstractIndex.smallestUpperBoundSlotFor`.
         """
-        self._mapping()
-        entries = self.entries
+        contents, entries = self._contents()
         if entries == 0:
             return -1
-        slot, exact = self.index_slot_range_for(self._contents(entries), entries, column, column_start, target)
+        slot, exact = self.index_slot_range_for(contents, entries, column, column_start, target)
         if exact:
             return slot
         return -1 if slot == entries - 1 else slot + 1

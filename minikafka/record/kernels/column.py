@@ -24,6 +24,6 @@ class Column(Protocol):
         """The integers as Python's own."""
 
 
-def room_for(size: int) -> "array[int]":
-    """A column of `size` integers for a kernel to write to; zeros at first."""
+def zero_column(size: int) -> "array[int]":
+    """A column of `size` zeros, for a kernel to write to."""
     return array("q", bytes(8 * size))

@@ -48,6 +48,15 @@ def compile_function(function: Callable[..., R], **compiled_helpers: Callable[..
     return compiled
 
 
+def on_arrays(compiled: Callable[..., R]) -> Callable[..., R]:
+    """`compiled` for columns of either kernel, which it takes as arrays, without a copy."""
+
+    def on_columns(*arguments: object) -> R:
+        return compiled(*(each if isinstance(each, int) else np.asarray(each) for each in arguments))
+
+    return on_columns
+
+
 _read_varint = compile_function(kernel.read_varint)
 
 skip_headers = compile_function(kernel.skip_headers, read_varint=_read_varint)

@@ -19,7 +19,7 @@ from minikafka.record.format.record_batch import (
 )
 from minikafka.record.format.timestamp_type import TimestampType
 from minikafka.record.kernels.batch_run import BatchRun, batch_runs
-from minikafka.record.kernels.column import Column, room_for
+from minikafka.record.kernels.column import Column, zero_column
 from minikafka.record.kernels.record_columns import RecordColumns, filter_functions
 from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 
@@ -183,7 +183,7 @@ def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, re
     record_filter.check_batch_retention(run.batch(0))
     places, invalid_places = record_filter.retained_records(run.batch(0), run.columns)
     tombstones = _tombstones(run.columns, places)
-    counts = [room_for(len(run.firsts)) for _ in range(3)]
+    counts = [zero_column(len(run.firsts)) for _ in range(3)]
     for some, before in zip((places, tombstones, invalid_places), counts, strict=True):
         kernel.count_before(some, run.firsts, before)
     retained_before, tombstones_before, invalid_before = counts
@@ -198,7 +198,7 @@ def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, re
             _copy(run, number, result)
         # 3. Some, or tombstones: write it anew.
         elif begin < end:
-            columns, within = run.columns.part(first, stop), room_for(end - begin)
+            columns, within = run.columns.part(first, stop), zero_column(end - begin)
             kernel.shift(places, begin, end, first, within)
             _retain(
                 run.batch(number),
@@ -274,7 +274,7 @@ def _retain(
 
 def _tombstones(columns: RecordColumns, places: Column) -> Column:
     """Those of `places` whose records have no value."""
-    out = room_for(len(places))
+    out = zero_column(len(places))
     return out[: filter_functions().tombstones(columns.value_end, places, out)]
 
 
