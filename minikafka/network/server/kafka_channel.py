@@ -190,14 +190,12 @@ class KafkaChannel:
             if not isinstance(piece, _BYTES):
                 break
             pieces.append(piece)
-        if self._sent:
-            pieces[0] = memoryview(pieces[0])[self._sent :]
-        self._sent += self.socket.sendmsg(pieces)
-        for _ in pieces:
-            size = len(self._sends[0])
-            if self._sent < size:
+        rest = [memoryview(pieces[0])[self._sent :], *pieces[1:]] if self._sent else pieces
+        self._sent += self.socket.sendmsg(rest)
+        for piece in pieces:
+            if self._sent < len(piece):
                 return
-            self._sent -= size
+            self._sent -= len(piece)
             self._sends.popleft()
 
     def unmute(self) -> None:
