@@ -42,7 +42,11 @@ class MessageBytes:
 
     def read_struct(self, layout: struct.Struct) -> tuple[Any, ...]:
         """Fields of fixed sizes that follow each other. Raises BufferUnderflowException."""
-        return layout.unpack(self._take(layout.size))
+        start, end = self.position, self.position + layout.size
+        if end > len(self.data):
+            raise BufferUnderflowException(f"{layout.size} bytes wanted, {self.remaining} are left")
+        self.position = end
+        return layout.unpack_from(self.data, start)
 
     def read_uuid(self) -> str:
         """16 bytes, as Kafka's text. Raises BufferUnderflowException."""

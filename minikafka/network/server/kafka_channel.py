@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import struct
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -16,6 +17,7 @@ from minikafka.network.server.memory_pool import MemoryPool
 logger = logging.getLogger(__name__)
 
 _SIZE = 4
+_INT = struct.Struct(">i")
 _BYTES = (bytes, bytearray, memoryview)
 _MOST_PIECES = 64
 """Pieces that go to the system in one call."""
@@ -118,7 +120,7 @@ class KafkaChannel:
         """Make room for the request that `_ahead` announces; False while it announces none, or there is no memory."""
         if len(self._ahead) < _SIZE:
             return False
-        size = int.from_bytes(self._ahead[:_SIZE], signed=True)
+        (size,) = _INT.unpack_from(self._ahead)
         if size < 0:
             raise InvalidReceiveException(f"Invalid receive (size = {size})")
         if size > self._max_receive_size:
