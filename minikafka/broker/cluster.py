@@ -21,7 +21,7 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX
+from minikafka.common.java.java_numbers import INT_MAX, INT_MIN, LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition

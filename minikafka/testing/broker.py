@@ -8,7 +8,7 @@ from types import TracebackType
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import NoBytes

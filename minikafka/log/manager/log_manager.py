@@ -20,7 +20,7 @@ from minikafka.common.errors import (
     NoSuchElementException,
     RuntimeException,
 )
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.job_pool import JobPool
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
