@@ -82,7 +82,7 @@ class SocketServerConfig(AbstractConfig):
 
 
 def _endpoints(listeners: Iterable[str], security_protocol_map: Iterable[str]) -> list[Endpoint]:
-    """The listeners, in their order. Raises what `Endpoint.parse` raises, and IllegalArgumentException for SSL or SASL."""
+    """The listeners, in their order. Raises what `Endpoint.parse` raises; IllegalArgumentException for SSL or SASL."""
     protocols = {name: name for name in SECURITY_PROTOCOLS}
     for name, _, protocol in (entry.partition(":") for entry in security_protocol_map):
         protocols[name.strip().upper()] = protocol.strip()
