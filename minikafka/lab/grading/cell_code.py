@@ -10,8 +10,8 @@ _MOST_WORK = 2_000_000  # characters, times signs that may be of commands: IPyth
 
 
 def parsed(cell: str) -> ast.Module:
-    """The code of a cell. Of `%time` and its like the code that they run is left; other commands are passed over, and so
-    are those in a line with options.
+    """The code of a cell. Of `%time` and its like the code that they run is left; other commands are passed over,
+    and so are those in a line with options.
 
     Raises SyntaxError, ValueError, RecursionError and MemoryError for what is no Python, such as `%%html`.
     """
