@@ -10,7 +10,13 @@ from minikafka.broker.broker import Broker, swallow
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import ConfigException, FatalExitError, IllegalStateException, KafkaException
+from minikafka.common.errors import (
+    ConfigException,
+    FatalExitError,
+    IllegalStateException,
+    IOException,
+    KafkaException,
+)
 from minikafka.common.exit import Halt
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import KafkaScheduler
@@ -18,6 +24,7 @@ from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.manager.log_dirs import lock_log_dir
+from minikafka.log.partition_files import look_into
 from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
@@ -130,6 +137,7 @@ class BrokerServer:
             self._has_begun = True
         try:
             self._cluster_id()  # or raise, before anything is made
+            self._require_files_and_directories()
             self.sockets.open()
             self._scheduler.startup()
             self._cleaner_scheduler.startup()
@@ -297,6 +305,20 @@ class BrokerServer:
                 "in the directory that was named first when the cluster was begun"
             )
         return next(iter(found), None) or random_uuid()
+
+    def _require_files_and_directories(self) -> None:
+        """Raises IOException for a link, a pipe or a device in a log directory: what it leads to would be changed.
+
+        A directory that cannot be listed has failed, which the broker will report. Kafka follows links.
+        """
+        for log_dir in self.log_dirs:
+            try:
+                directories = [log_dir, *(path for path in log_dir.iterdir() if path.is_dir())]
+                objections = [found for directory in directories for found in look_into(directory).objections]
+            except OSError:
+                continue
+            for path, objection in objections:
+                raise IOException(f"{path} {objection}")
 
     def _lock_log_dirs(self) -> None:
         """Lock the directories that are there, before anything in them is written. Raises KafkaException for one that

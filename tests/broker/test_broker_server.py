@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import IOException, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
@@ -286,6 +286,30 @@ def test_directories_that_are_not_served(tmp_path):
     again = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
     again.start()
     again.stop()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{METADATA_DIRECTORY}/quorum-state.tmp",
+        f"{METADATA_DIRECTORY}/00000000000000000000.index",
+        "recovery-point-offset-checkpoint.tmp",
+        "shop-0/leader-epoch-checkpoint.tmp",
+        "shop-0/00000000000000000000.timeindex",
+        "shop-7",
+    ],
+)
+def test_no_link_is_followed(tmp_path, name):
+    server = BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.controller.create_topics([creatable_topic("shop", 2, 1)])
+    server.stop()
+    (tmp_path / "elsewhere").write_bytes(b"precious")
+    (tmp_path / "a" / name).unlink(missing_ok=True)
+    (tmp_path / "a" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(IOException, match=f"{name} is a symbolic link to"):
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
 @pytest.mark.parametrize("held", ["a", "b"])
