@@ -4,6 +4,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from minikafka.broker.broker import Broker, swallow
@@ -11,6 +12,7 @@ from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaPrope
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import (
+    ClosedChannelException,
     ConfigException,
     FatalExitError,
     IllegalStateException,
@@ -196,7 +198,8 @@ class BrokerServer:
         except BaseException:
             self._let_go()
             for lock in self._locks:
-                lock.unlock_and_close()
+                with suppress(ClosedChannelException):  # the broker has released it
+                    lock.destroy()
             raise
 
     def kill(self) -> None:
