@@ -14,12 +14,14 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
+from minikafka.broker import broker_server
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.errors import IOException, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log import partition_files
 from minikafka.log.log_config import LogConfig
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.kafka_config_def import kafka_config_def
@@ -310,6 +312,28 @@ def test_no_link_is_followed(tmp_path, name):
     with pytest.raises(IOException, match=f"{name} is a symbolic link to"):
         BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
+
+
+def test_no_pipe_is_opened_and_what_cannot_be_listed_hides_no_link(tmp_path):
+    server = BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.stop()
+    (tmp_path / "a" / "meta.properties").rename(tmp_path / "kept")
+    os.mkfifo(tmp_path / "a" / "meta.properties")
+    with pytest.raises(IOException, match=r"meta.properties is a FIFO, not a regular file"):
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    (tmp_path / "kept").rename(tmp_path / "a" / "meta.properties")
+    (tmp_path / "a" / METADATA_DIRECTORY / "quorum-state.tmp").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "a" / "a-0").mkdir()
+
+    def look_into(directory):
+        if directory.name == "a-0":
+            raise PermissionError(directory)
+        return partition_files.look_into(directory)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(IOException, match="quorum-state.tmp is a symbolic link"):
+        patch.setattr(broker_server, "look_into", look_into)
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
 
 
 @pytest.mark.parametrize("held", ["a", "b"])
