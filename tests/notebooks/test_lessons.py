@@ -262,6 +262,7 @@ def test_every_widget_has_a_static_picture(text):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @each_lesson
 def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, monkeypatch):
     """Parts 1 to 4 run with every prediction answered: wrongly, by each belief, and then by what the run gave."""

@@ -126,7 +126,7 @@ def test_a_cell_says_what_it_waits_for_until_it_is_ready(lab, desk, chromium):
     page.close()
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     page = chromium.new_page(viewport={"width": 1280, "height": 1000})

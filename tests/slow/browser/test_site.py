@@ -75,6 +75,7 @@ def visit(chromium, site):
         context.close()
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_nothing_sticks_out_and_axe_finds_nothing(visit, width, scheme, share):
