@@ -11,11 +11,13 @@ SEED ?= 1
 PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 20 )))
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
-# which take longest, would come last and leave the other process idle.
+# Tests run in two processes; a file's tests stay together. The files that take longest come first (tests/file_seconds.py),
+# not those with the most tests: else one process would be idle at the end.
 PYTEST := $(BIN)/python -m pytest
 # A plugin that only `make nbval` needs, and that takes a second to import.
 WITHOUT_NBVAL := -p no:nbval
+# `make quick` is two runs of pytest, of half the files each: neither reads the tests of the other.
+HALF := $(PYTEST) -q $(WITHOUT_NBVAL) --quick --half
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
 WORKERS := -n 2 --max-worker-restart=0
@@ -27,6 +29,7 @@ help:
 	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
 	@echo "make test       every test"
 	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in two to three minutes"
+	@echo "make times      measure how long each file of tests takes: both processes of the tests are kept busy by that"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
 	@echo "make notebooks  build the notebooks from their texts in minikafka/lessons/"
@@ -66,7 +69,14 @@ test: ready-dev
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q $(WITHOUT_NBVAL) --quick $(WORKERS) --dist worksteal tests
+	@mkdir -p test-results
+	@$(HALF) 1 tests > test-results/quick-half-1.txt 2>&1 & $(HALF) 2 tests; second=$$?; \
+	wait $$!; first=$$?; cat test-results/quick-half-1.txt; exit $$((first + second))
+
+times: ready-dev
+	@$(FETCH)
+	$(PYTEST) -q $(WITHOUT_NBVAL) --quick --write-seconds tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) --ask-kafka $(PART) --part $(PART) --write-seconds tests
 
 lessons: ready-lab
 	@$(FETCH)
@@ -158,4 +168,4 @@ ready-site:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz
+.PHONY: help lab fresh test quick times lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz
