@@ -1,6 +1,7 @@
 """`minikafka serve`: topics, settings and records are there after a stop and after kill -9, and Kafka reads them."""
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -12,10 +13,12 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
+from minikafka.cli import main
 from minikafka.common.errors import KafkaException
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
@@ -167,6 +170,7 @@ def test_what_was_acknowledged_is_there_after_the_machine_has_no_descriptors(tmp
     assert acknowledged and set(acknowledged.values()) <= found
 
 
+@pytest.mark.slow
 def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
     """Files may not grow: that is refused as a full disk refuses it."""
     with serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9) as (address, _):
@@ -266,6 +270,7 @@ def test_a_first_start_that_was_killed_at_any_change_of_its_files_is_made_up_for
     assert 30 < number < 990
 
 
+@pytest.mark.slow
 def test_requests_are_told(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--data", str(tmp_path / "data"), "--log-requests", "--config", "num.io.threads=3"],
@@ -336,9 +341,13 @@ def test_directories_that_are_not_served(tmp_path):
         (["--config", "listeners=SSL://127.0.0.1:0"], "minikafka serves PLAINTEXT"),
     ],
 )
-def test_settings_that_are_refused(tmp_path, options, told):
-    refused = subprocess.run([*COMMAND, "--data", str(tmp_path / "data"), *options], capture_output=True, text=True)
-    assert (refused.returncode, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
+def test_settings_that_are_refused(tmp_path, monkeypatch, options, told):
+    # What the command changes of its process is kept from this one.
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setattr("minikafka.cli.serve.compile_behind", lambda: None)
+    refused = CliRunner().invoke(main, ["serve", "--port", "0", "--data", str(tmp_path / "data"), *options])
+    assert (refused.exit_code, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
 
 
 def test_settings_with_an_effect_are_kafkas():

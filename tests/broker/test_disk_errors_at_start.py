@@ -104,7 +104,7 @@ def segments(directory):
 @pytest.mark.parametrize(
     ("error", "goes_on", "step"),
     [
-        pytest.param(errno.EIO, False, 7, id="EIO once, at some calls"),
+        pytest.param(errno.EIO, False, 15, id="EIO once, at some calls"),
         pytest.param(errno.EIO, False, 1, id="EIO once", marks=pytest.mark.slow),
         pytest.param(errno.EIO, True, 1, id="EIO from then on", marks=pytest.mark.slow),
         pytest.param(errno.ENOSPC, False, 1, id="ENOSPC once", marks=pytest.mark.slow),

@@ -300,6 +300,7 @@ def test_a_page_holds_what_the_run_recorded(site):
     assert "<td><code>Log.<wbr>maybe<wbr>Roll</code></td>" in html
 
 
+@pytest.mark.slow
 def test_only_a_site_is_replaced(tmp_path):
     page = page_of_markdown("lone", "# Lone\n\nwords")
     folder = tmp_path / "a" / "site"
