@@ -63,7 +63,7 @@ test: ready-dev
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
-	@echo "of tests whose cases are many of one kind a tenth runs, or a quarter. PART=all asks and runs everything"
+	@echo "of tests whose cases are many of one kind a part runs, from a half to a twentieth. PART=all asks and runs everything"
 	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
@@ -82,7 +82,7 @@ lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` the lessons are compared too, and a tenth of them also in a browser.
+# In `make test` a quarter of the lessons is compared too, another one each day, and a twentieth of them also in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks

@@ -160,6 +160,7 @@ def require_nothing_left(process, begun):
     assert wait_for(lambda: not groups_of_the_dead(), 5), groups_of_the_dead()
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.slow
 @pytest.mark.spark
 def test_of_grading_that_is_ended_whole_submissions_are_told(begun, grading, tmp_path):

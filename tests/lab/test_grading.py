@@ -400,7 +400,7 @@ def side_without_java():
         yield side
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
@@ -421,7 +421,7 @@ def rungs_to_try() -> list[Assignment]:
     return list(tried.values())
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)

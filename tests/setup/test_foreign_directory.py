@@ -109,6 +109,7 @@ def test_numba_takes_no_settings_from_there(foreign):
     assert run(sys.executable, "-P", "-c", later).stdout == "True\n\n"
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_spark_job_runs_from_there(foreign):
     log_dir = foreign / "log-dir"

@@ -56,13 +56,13 @@ def asked(number, file, seed=20_260, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.in_parts(2)
+@pytest.mark.in_parts(4)
+@pytest.mark.parametrize("number", range(len(LADDER)))
 @pytest.mark.parametrize("seed", [20_260, 5])
-def test_the_reference_passes_beside_kafka(spark, seed):
-    for number in range(len(LADDER)):
-        answer = asked(number, REFERENCE, seed)
-        assert answer.passed, answer
-        assert "as Apache Kafka does them" in str(answer)
+def test_the_reference_passes_beside_kafka(spark, seed, number):
+    answer = asked(number, REFERENCE, seed)
+    assert answer.passed, answer
+    assert "as Apache Kafka does them" in str(answer)
 
 
 FAULTS = [
