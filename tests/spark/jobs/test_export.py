@@ -121,6 +121,7 @@ def test_a_task_that_runs_twice_counts_once(drawn, tmp_path):
     assert not list(tmp_path.glob("_staging*"))
 
 
+@pytest.mark.slow
 def test_a_commit_that_runs_twice_counts_once(drawn, tmp_path):
     files, reached, _ = written(drawn, tmp_path, "one")
     for _ in range(2):
@@ -190,6 +191,7 @@ def copied(drawn, tmp_path) -> DrawnLog:
     return drawn._replace(directory=Path(shutil.copytree(drawn.directory, home / drawn.directory.name)))
 
 
+@pytest.mark.slow
 def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
     log, to = copied(drawn, tmp_path), tmp_path / "out"
     segments = sorted(log.directory.glob("*.log"))
@@ -301,6 +303,7 @@ def test_runs_with_another_isolation_level_do_not_mix(drawn, tmp_path, first, se
     run(drawn, tmp_path, "three", isolation__level=first.upper())
 
 
+@pytest.mark.slow
 def test_without_a_file_or_a_note_the_next_run_decides_the_isolation_level(drawn, tmp_path):
     directory = ExportDirectory(str(tmp_path))
     directory.begin("none", US, None, isolation=LEVELS[0])
@@ -380,6 +383,7 @@ def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp
     assert not list((tmp_path / "out").glob("topic=*"))
 
 
+@pytest.mark.slow
 def test_a_directory_without_its_manifest_is_refused(drawn, tmp_path):
     run(drawn, tmp_path, "one")
     (tmp_path / MANIFEST).write_text("{")
