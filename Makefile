@@ -16,8 +16,6 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 # A plugin that only `make nbval` needs, and that takes a second to import.
 WITHOUT_NBVAL := -p no:nbval
-# `make quick` is two runs of pytest, of half the files each: neither reads the tests of the other.
-HALF := $(PYTEST) -q $(WITHOUT_NBVAL) --quick --half
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
 WORKERS := -n 2 --max-worker-restart=0
@@ -69,9 +67,7 @@ test: ready-dev
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@mkdir -p test-results
-	@$(HALF) 1 tests > test-results/quick-half-1.txt 2>&1 & $(HALF) 2 tests; second=$$?; \
-	wait $$!; first=$$?; cat test-results/quick-half-1.txt; exit $$((first + second))
+	$(BIN)/python -m tests.two_halves -q $(WITHOUT_NBVAL) --quick
 
 times: ready-dev
 	@$(FETCH)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests import file_seconds
+from tests import file_seconds, two_halves
 
 
 @pytest.fixture
@@ -45,3 +45,18 @@ def test_what_is_noted_of_one_kind_of_run_keeps_the_other(table):
         "tests/test_c.py 2.0 -",
         "tests/test_d.py 3.0 -",
     ]
+
+
+@pytest.mark.parametrize(("codes", "code"), [((0, 0), 0), ((1, 0), 1), ((0, 2), 2)])
+def test_both_halves_are_told_and_have_to_pass(monkeypatch, tmp_path, capfd, codes, code):
+    """A pytest that prints and fails stands in for the real one."""
+    package = tmp_path / "pytest"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(
+        f"import signal, sys\nassert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        f"*_, half, tests = sys.argv\nprint(half, tests)\nsys.exit({codes}[int(half) - 1])"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert two_halves.main(["--quick"]) == code
+    assert sorted(capfd.readouterr().out.splitlines()) == ["1 tests", "2 tests"]
