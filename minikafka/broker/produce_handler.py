@@ -93,7 +93,7 @@ class ProduceHandler:
             request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
         )
         for topic_id_partition, records in known:
-            # 4. Does the partition exist? Whoever may not write to the topic does not learn it.
+            # 4. Does the partition exist? (A user who may not write to the topic does not learn it.)
             if topic_id_partition.topic not in writable:
                 unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
                 continue

@@ -338,7 +338,7 @@ class ReplicaManager(AllPartitions):
         Whoever calls drains the action queue afterwards, with no lock held (`try_complete_actions`).
         Kafka: `ReplicaManager.appendRecords`.
         """
-        # 1. Acks that do not exist: nothing is appended.
+        # 1. Refuse acks that do not exist.
         if required_acks not in (-1, 0, 1):
             response_callback({key: PartitionResponse(Errors.INVALID_REQUIRED_ACKS) for key in entries_per_partition})
             return

@@ -266,7 +266,7 @@ class SocketServer:
         if channel.is_muted:  # it is watched again once the answer has gone out
             self._watch(channel)
             return
-        # 2. Read what has come; a size that cannot be ends the connection.
+        # 2. Read what has come; an invalid size closes the connection.
         self._is_active(channel)
         try:
             request = channel.receive(self._scratch)
@@ -280,7 +280,7 @@ class SocketServer:
         if request is None:
             self._watch(channel)
             return
-        # 4. Have it handled: it is answered now, or later. What cannot be parsed ends the connection.
+        # 4. Hand it over: it is answered now or later. If it cannot be parsed, close the connection.
         try:
             self._handle(request, channel, lambda answer: self._answer(channel, answer))
         except Exception:

@@ -68,6 +68,9 @@ def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "first-sight.png")
     assert page.locator(".jp-toast, .Toastify__toast, .jp-Dialog").count() == 0
+    listed = page.locator(".jp-DirListing-itemName").all_inner_texts()
+    assert {FIRST_LESSON, "data", "solutions", "zh"} <= {*listed} and "diagrams" not in listed
+    assert not page.locator(".jp-DirListing-itemModified:visible").count()
     page.close()
 
 
