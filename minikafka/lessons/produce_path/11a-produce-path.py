@@ -199,7 +199,7 @@ print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_water
 # %%
 single = ProducePath(1, min_isr=3)
 erratum(
-    "With fewer than min.insync.replicas in sync, acks=all is refused",
+    "A partition with one replica and min.insync.replicas=3 refuses acks=all",
     "the minimum that counts is never larger than the number of replicas",
     f"one replica, min.insync.replicas=3: {single.produce(('orders-0', 'a'))}",
 )
