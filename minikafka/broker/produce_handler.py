@@ -227,10 +227,10 @@ def _partition_response(index: int, answer: PartitionResponse) -> PartitionProdu
         log_start_offset=answer.log_start_offset,
         error_message=answer.error_message,
     )
-    part.record_errors = [
-        PartitionProduceResponse.BatchIndexAndErrorMessage(
-            batch_index=error.batch_index, batch_index_error_message=error.message
+    for error in answer.record_errors:
+        part.record_errors.append(
+            PartitionProduceResponse.BatchIndexAndErrorMessage(
+                batch_index=error.batch_index, batch_index_error_message=error.message
+            )
         )
-        for error in answer.record_errors
-    ]
     return part

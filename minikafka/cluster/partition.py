@@ -154,6 +154,7 @@ class Partition:
         self._log_manager = log_manager
         self._alter_partition_manager = alter_partition_manager
         self._topic_id = topic_id
+        self._log_ident = f"[Partition {topic_partition} broker={local_broker_id}] "  # what its log lines begin with
         # Guards roles, epochs, ISR and the choice of the high watermark. Kafka: `leaderIsrUpdateLock`.
         self._lock = threading.RLock()
         self._remote_replicas: dict[int, Replica] = {}  # replaced as a whole, so that it can be read without the lock
@@ -1203,10 +1204,6 @@ class Partition:
             self._log_manager.truncate_fully_and_start_at(self.topic_partition, new_offset, log_start_offset)
 
     # Texts
-
-    @property
-    def _log_ident(self) -> str:
-        return f"[Partition {self.topic_partition} broker={self._local_broker_id}] "
 
     def __str__(self) -> str:
         return (

@@ -54,6 +54,7 @@ def test_a_torn_batch_is_cut_off_and_a_whole_one_stays(append):
     assert whole.end == 13 and whole.cut == 0 and [(b.first, b.last) for b in whole.batches] == [(10, 12)]
 
 
+@pytest.mark.slow
 def test_a_replacement_is_undone_or_completed(replacement):
     logs = [[name for name, _ in frame.after if name.endswith(".log")] for frame in replacement.frames]
     assert len(logs) > 20 and logs[0] != logs[-1] and all(found in (logs[0], logs[-1]) for found in logs)

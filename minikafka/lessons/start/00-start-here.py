@@ -97,7 +97,7 @@ from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOpti
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
 # %% [markdown]
-# In the list of files above, each `.index` has 16 bytes: two entries of 8 bytes. (Not every batch gets an entry, a segment's first batch never.) Now we open a new log and append one record. An open log maps its newest index into memory, and a mapping has a fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
+# In the list of files above, each `.index` has 16 bytes: two entries of 8 bytes. (Not every batch gets an entry, a segment's first never.) Now we open a new log and append one record. An open log maps its newest index into memory, and a mapping has a fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
 
 # %%
 log = fresh_log()
