@@ -30,7 +30,7 @@ predict(
 )
 
 # %% [markdown]
-# (Change `___` to a number and run the cell. Keep the `___` in the import line: it defines the blank.)
+# (Change `___` to a number and run the cell again. Keep the `___` in the import line: it defines the blank.)
 
 # %%
 sent = orders.read(19)
