@@ -166,7 +166,7 @@ erratum(
 # %% [markdown]
 # ### 多条路，一个 setter
 #
-# 加载、截断、日志起始位移越过高水位时，以及 follower 的方法，都调用 `update_high_watermark`。这里的日志有十条消息，高水位在 6，要求把它设为 12。（高水位是一个 `LogOffsetMetadata`：`(offset=10, segment=[0:690])` 是 offset 10，在从 0 开始的日志段的字节 690 处；`[-1:-1]` 表示不知道位置。）
+# 加载、截断、日志起始位移越过高水位时，以及 follower 的方法，都调用 `update_high_watermark`。这里的日志有十条消息，高水位在 6，要求把它设为 12。（它的位置 `segment=[0:690]` 表示：在从 0 开始的日志段的字节 690 处；`[-1:-1]` 表示不知道位置。）
 
 # %%
 log, twin = fresh_log(), fresh_log()
