@@ -32,10 +32,20 @@ NOTEBOOKS = "notebooks"
 _PACKAGE = Path(__file__).parents[2]
 WHOLE = (
     "00-start-here", "01-records", "02-segments", "03-high-watermark", "04a-append", "04b-stored-and-safe",
-    "05-producers-and-transactions", "06a-read", "09a-storage-layer", "11a-produce-path", "12a-replication",
-    "12b-leader-epochs",
+    "05-producers-and-transactions", "06a-read", "06b-offset-to-bytes", "07-loading", "08a-crash-and-recovery",
+    "08b-damaged-files", "09a-storage-layer", "09b-start-and-stop", "10a-compaction", "10b-tombstones-and-markers",
+    "11a-produce-path", "11b-produce-purgatory", "12a-replication", "12b-leader-epochs",
 )  # fmt: skip
 """The lessons that run whole in a browser, with the outputs that are stored."""
+_NEEDS_SPARK = "This lesson is read with its stored outputs: its cells need Spark, which cannot run in a browser."
+_NEEDS_SOCKETS = (
+    "This lesson is read with its stored outputs: its cells need sockets, which a browser does not give them."
+)
+_READ_ONLY = {
+    "13a-log-directory-at-scale": _NEEDS_SPARK,
+    "13b-log-audit": _NEEDS_SPARK,
+    "14-wire": _NEEDS_SOCKETS,
+}
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 _NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]
@@ -48,6 +58,11 @@ _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
 def is_live(name: str) -> bool:
     """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
     return name in WHOLE
+
+
+def why_not_live(name: str) -> str:
+    """A line that tells why the lesson of this name cannot run in a browser; "" for all others."""
+    return _READ_ONLY.get(name, "")
 
 
 def address_of(source: str) -> str:
