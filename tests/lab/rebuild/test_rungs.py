@@ -29,7 +29,7 @@ def stub_of(rung: Rung):
     return eval(f"lambda {str(inspect.Signature(bare))[1:-1]}: blank", {"blank": ___})
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 def test_the_solution_passes_and_so_does_the_engine_with_another_seed(rung, spark):
     for function, seed in ((rung.solved_by(), HELD_OUT_SEED), (function_of(rung.method), 1)):
@@ -46,7 +46,7 @@ def few_tries(monkeypatch):
         monkeypatch.setattr(harness, "tries", 4)
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 def test_each_wrong_version_is_recognised(rung, spark, few_tries):
     assert len({wrong.words for wrong in rung.beliefs}) >= 3
