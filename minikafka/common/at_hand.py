@@ -45,6 +45,7 @@ else:
     from minikafka.common.plain_ways import crc32c as crc32c  # type: ignore[assignment]
 
 preadv = getattr(os, "preadv", plain_ways.preadv)
+sendfile = getattr(os, "sendfile", plain_ways.sendfile)
 
 
 def zeros(size: int) -> memoryview:
@@ -60,6 +61,18 @@ def zeros(size: int) -> memoryview:
         return memoryview(mmap.mmap(-1, size))
     except OSError as error:
         raise MemoryError(f"no memory for {size} bytes") from error
+
+
+def socketpair() -> tuple[Any, Any]:
+    """`socket.socketpair`; where there are no sockets, the ends of a pipe, of which the first sends.
+
+    Raises OSError.
+    """
+    if IN_A_BROWSER:
+        return plain_ways.socketpair()
+    import socket
+
+    return socket.socketpair()
 
 
 def flock(file: Any, operation: int) -> None:

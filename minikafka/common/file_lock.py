@@ -10,9 +10,12 @@ from minikafka.common import file_ops
 from minikafka.common.at_hand import HAS_LOCKS
 from minikafka.common.errors import ClosedChannelException
 from minikafka.common.own_process import OwnProcess
+from minikafka.common.plain_ways import FileLocks
 
 if HAS_LOCKS:
     import fcntl
+
+_plain_locks = FileLocks()
 
 
 def _whole_file(kind: int) -> bytes:
@@ -26,7 +29,7 @@ class FileLock:
     Java's lock on a file belongs to the process: the system grants it a second time, and drops it when the process
     closes any descriptor of the file, even one that was opened only for reading. This lock (on Linux, an *open file
     description lock*) belongs to one open file. The two exclude each other. Where the system has no such locks, this
-    class takes the kind that Java takes.
+    class takes the kind that Java takes. In a browser's tab, which is one process, it excludes the tab's other locks.
 
     Kafka: `FileLock`.
     """
@@ -45,13 +48,10 @@ class FileLock:
         self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC) if shared else file_ops.open_file(file)
 
     def try_lock(self) -> bool:
-        """Take the lock; False when somebody else holds it. Raises OSError. Kafka: `FileLock.tryLock`.
-
-        Where there are no locks, nobody else holds it.
-        """
+        """Take the lock; False when somebody else holds it. Raises OSError. Kafka: `FileLock.tryLock`."""
         if not HAS_LOCKS:
-            self._locked = True
-            return True
+            self._locked = self._locked or _plain_locks.take(self._fd, self._shared)
+            return self._locked
         try:
             if hasattr(fcntl, "F_OFD_SETLK"):
                 fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _whole_file(fcntl.F_RDLCK if self._shared else fcntl.F_WRLCK))
@@ -85,7 +85,9 @@ class FileLock:
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
-        if self._locked and HAS_LOCKS and self._own_process.is_this and hasattr(fcntl, "F_OFD_SETLK"):
+        if self._locked and not HAS_LOCKS:
+            _plain_locks.give_up(fd)
+        elif self._locked and self._own_process.is_this and hasattr(fcntl, "F_OFD_SETLK"):
             fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _whole_file(fcntl.F_UNLCK))
         os.close(fd)
 

@@ -42,6 +42,55 @@ def preadv(fd: int, buffers: Sequence[bytearray | memoryview], position: int) ->
     return done
 
 
+def sendfile(out: int, source: int, position: int, count: int) -> int:
+    """Write `count` bytes of the file `source` from `position` on into `out`; returns how many. Raises OSError."""
+    return os.write(out, os.pread(source, count, position))
+
+
+class PipeEnd:
+    """The sending or the receiving end of a pipe, in the place of a socket: bytes go one way."""
+
+    def __init__(self, fd: int):
+        self._fd = fd
+
+    def fileno(self) -> int:
+        """The descriptor of the open pipe."""
+        return self._fd
+
+    def recv(self, most: int) -> bytes:
+        """At most `most` of the bytes that were sent. Raises OSError."""
+        return os.read(self._fd, most)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+
+def socketpair() -> tuple[PipeEnd, PipeEnd]:
+    """One end that sends and one that receives. Raises OSError."""
+    receiver, sender = os.pipe()
+    return PipeEnd(sender), PipeEnd(receiver)
+
+
+class FileLocks:
+    """Which open files this process has locked: enough where no other process can be."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[tuple[int, int], bool]] = {}
+
+    def take(self, fd: int, shared: bool) -> bool:
+        """Lock the open file; False when it is locked, unless both locks are `shared`. Raises OSError."""
+        status = os.fstat(fd)
+        file = status.st_dev, status.st_ino
+        if any(locked == file and not (shared and its_shared) for locked, its_shared in self._held.values()):
+            return False
+        self._held[fd] = file, shared
+        return True
+
+    def give_up(self, fd: int) -> None:
+        """Give up the lock that was taken."""
+        del self._held[fd]
+
+
 class CopiedFile(bytearray):
     """The bytes of an open file, in the place of a mapping: what is written into them is written to the file as well.
 

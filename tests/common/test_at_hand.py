@@ -3,13 +3,15 @@
 import errno
 import os
 import random
+import socket
 import subprocess
 import sys
 
 import pytest
 from crc32c import crc32c
 
-from minikafka.common import plain_ways
+from minikafka.common import file_lock, plain_ways
+from minikafka.common.file_lock import FileLock
 
 BLOCKED = "numpy numba zstandard lz4 psutil crc32c fcntl mmap pyzstd pyspark py4j".split()
 BLOCK = f"""
@@ -103,6 +105,35 @@ def test_a_plain_read_fills_what_the_file_has(tmp_path):
             assert plain == systems
     finally:
         os.close(fd)
+
+
+def test_the_plain_pair_and_the_plain_copy_send_what_the_systems_do(tmp_path):
+    (tmp_path / "file").write_bytes(b"0123456789")
+    with (tmp_path / "file").open("rb") as file:
+        for pair, copy in ((plain_ways.socketpair(), plain_ways.sendfile), (socket.socketpair(), os.sendfile)):
+            sender, receiver = pair
+            assert copy(sender.fileno(), file.fileno(), 3, 4) == 4
+            assert copy(sender.fileno(), file.fileno(), 8, 100) == 2
+            assert receiver.recv(4096) == b"345689"
+
+
+def test_plain_locks_exclude_each_other_as_the_systems_do(tmp_path, monkeypatch):
+    def tried():
+        path, told = tmp_path / ".lock", []
+        first = FileLock(path)
+        told += [first.try_lock(), first.try_lock(), FileLock(path).try_lock(), FileLock(path, shared=True).try_lock()]
+        first.unlock_and_close()
+        readers = [FileLock(path, shared=True) for _ in range(2)]
+        told += [*(reader.try_lock() for reader in readers), FileLock(path).try_lock()]
+        readers[0].unlock_and_close()
+        told.append(FileLock(path).try_lock())
+        readers[1].destroy()
+        other = FileLock(path)
+        return [*told, other.try_lock(), path.exists()]
+
+    by_the_system = tried()
+    monkeypatch.setattr(file_lock, "HAS_LOCKS", False)
+    assert tried() == by_the_system == [True, True, False, False, True, True, False, False, True, True]
 
 
 def test_what_is_written_into_a_copied_file_is_in_the_file_and_a_full_disk_raises(tmp_path):

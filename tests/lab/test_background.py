@@ -1,9 +1,13 @@
 """What a notebook does while its reader reads, and what a cell says that waits for it."""
 
+from types import SimpleNamespace
+
 import nbformat
 import pytest
+from IPython.core import getipython
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.lab.stage import background
 from minikafka.witness.spoken import say
 from tests.notebooks.outputs import LIVE_WIDGET, shown
 
@@ -78,3 +82,15 @@ def test_outside_a_notebook_nothing_is_begun_and_nothing_said():
         pass
     assert not begun and not background._doing
     assert say(background.SPARK_AND_KAFKA).endswith("about 10 seconds.")
+
+
+def test_what_is_told_beside_a_cell_is_told_once_for_each_cell(monkeypatch):
+    shown, cell = [], SimpleNamespace(execution_count=1)
+    monkeypatch.setattr(background, "_in_a_notebook", lambda: True)
+    monkeypatch.setattr(background._Line, "show", lambda line: shown.append((cell.execution_count, line._words)))
+    monkeypatch.setattr(getipython, "get_ipython", lambda: cell)
+    for words in ("recorded", "recorded", "alone", "recorded"):
+        background.told_beside(words)
+    cell.execution_count = 2
+    background.told_beside("recorded")
+    assert shown == [(1, "recorded"), (1, "alone"), (2, "recorded")]

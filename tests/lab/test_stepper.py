@@ -10,6 +10,7 @@ import pytest
 from minikafka.lab.stepper.coloured_source import coloured_lines
 from minikafka.lab.stepper.stepper import StepFrame, in_words, render_step, step_through
 from minikafka.lab.stepper.steps import method_of
+from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 
 
 class Walked:
@@ -106,6 +107,14 @@ def test_marks_are_found_with_their_text_and_lines():
     by_number = {s.number: method.lines(s) for s in method.steps}
     assert by_number["4"] == ("self.log_end_offset += 1", "self.log_segments[0].size += size")
     assert by_number["2"][0] == "for size in sizes:" and len(by_number["2"]) == 8
+
+
+def test_a_list_that_is_made_of_others_begins_where_the_others_are():
+    method = method_of(LogCleanerManager.grab_filthiest_compacted_log.__code__)
+    (kept,) = (step for step in method.steps if step.number == "5")
+    assert method.source[kept.first_line - method.first_line].strip() == "cleanable_logs = ["
+    assert method.source[kept.first_run - method.first_line].strip() == "for dirty in dirty_logs"
+    assert all(step.first_run == step.first_line for step in method.steps if step is not kept)
 
 
 def test_the_marked_lines_are_those_of_the_step_alone():

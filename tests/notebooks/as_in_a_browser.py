@@ -7,6 +7,7 @@ browser, which takes ten times as long; what only a browser can show is in tests
 
 import json
 import os
+import shutil
 import socket
 import sys
 import threading
@@ -47,7 +48,8 @@ def _take_away() -> None:
         if name.split(".")[0] in _NOT_THERE:
             del sys.modules[name]
     sys.meta_path[:] = [_WithoutSome(finder) for finder in sys.meta_path]
-    del os.preadv, os.fork
+    del os.preadv, os.fork, os.sendfile
+    shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
     threading.Thread.start = socket.socketpair = _refused  # type: ignore[method-assign,assignment]
     sys.platform = "emscripten"
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.site.live_site import WHOLE
+from minikafka.lab.lesson_folders import lesson_folders
+from minikafka.lab.site.live_site import WHOLE, is_live, why_not_live
 from tests.notebooks.outputs import code_cells, shown
 
 ROOT = Path(__file__).parents[2]
@@ -26,3 +27,8 @@ def test_a_lesson_shows_what_is_stored(lesson, tmp_path):
     assert done.returncode == 0, done.stderr
     for (source, stored), outputs in zip(code_cells(notebook), json.loads(done.stdout), strict=True):
         assert shown(outputs) == stored, source
+
+
+def test_every_lesson_runs_whole_or_says_why_it_does_not():
+    for folder in lesson_folders():
+        assert is_live(folder.name) != bool(why_not_live(folder.name)), folder.name

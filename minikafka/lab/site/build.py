@@ -17,7 +17,7 @@ from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.language.chosen import LANGUAGES
 from minikafka.lab.lesson_folders import REBUILD
 from minikafka.lab.site.live_parts import PartsError
-from minikafka.lab.site.live_site import LIVE, address_of, is_live, live_site
+from minikafka.lab.site.live_site import LIVE, address_of, is_live, live_site, why_not_live
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.site.page import Heading, Page, html_of, page_of
 from minikafka.lab.site.recorded_run import recorded_run
@@ -51,13 +51,21 @@ def pages_of(paths: Sequence[Path], say=lambda words: None) -> tuple[list[Page],
 def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str], live: Path | None = None) -> None:
     """Write the lessons' `pages`, the texts beside them, the start page and the search into `folder`, all or nothing.
 
-    `live`: the folder with the live lessons, which is copied; each lesson's page then has a button that opens it.
-    Raises FolderError when `folder` holds something that is no earlier site, OSError as the disk does.
+    `live`: the folder with the live lessons, which is copied; each lesson's page then has a button that opens it, or a
+    line that says why there is none. Raises FolderError when `folder` holds something that is no earlier site, OSError
+    as the disk does.
     """
     texts = pages_of_texts()
     names = {page.source: page.name for page in [*pages, *texts]}
     if live is not None:
-        pages = [replace(page, live=address_of(page.source)) if is_live(page.name) else page for page in pages]
+        pages = [
+            replace(
+                page,
+                live=address_of(page.source) if is_live(page.name) else "",
+                why_not_live=why_not_live(page.name),
+            )
+            for page in pages
+        ]
     linked = [_with_links_to_pages(page, names) for page in [*pages, *texts]]
     everything = [_start_page(linked[: len(pages)], subtitles, texts), *linked]
     with replaced(folder, MARK) as new:

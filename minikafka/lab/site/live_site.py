@@ -5,7 +5,9 @@ JupyterLite is a JupyterLab of static files, and Pyodide a Python in WebAssembly
 minikafka's wheel and those that it needs: no other host is asked for anything. The notebooks are the course's own.
 Pyodide loads minikafka, with what it depends on, when a cell first imports it: it is a package in Pyodide's own list.
 
-A build takes half a minute and depends on few things, so it is kept in the cache until one of them changes.
+Of the modules that a lesson's start imports, the wheels bring the compiled code, too.
+
+A build takes a minute and depends on few things, so it is kept in the cache until one of them changes.
 """
 
 import hashlib
@@ -23,7 +25,7 @@ import click
 
 from minikafka.jvm.cache import cache_dir
 from minikafka.lab.course.places import COURSE, DIAGRAMS
-from minikafka.lab.site.live_parts import PartsError, parts
+from minikafka.lab.site.live_parts import PartsError, node_s, parts
 
 LIVE = "live"
 """The folder of the site in which the live lessons are."""
@@ -32,13 +34,26 @@ NOTEBOOKS = "notebooks"
 _PACKAGE = Path(__file__).parents[2]
 WHOLE = (
     "00-start-here", "01-records", "02-segments", "03-high-watermark", "04a-append", "04b-stored-and-safe",
-    "05-producers-and-transactions", "06a-read", "09a-storage-layer", "11a-produce-path", "12a-replication",
-    "12b-leader-epochs",
+    "05-producers-and-transactions", "06a-read", "06b-offset-to-bytes", "07-loading", "08a-crash-and-recovery",
+    "08b-damaged-files", "09a-storage-layer", "09b-start-and-stop", "10a-compaction", "10b-tombstones-and-markers",
+    "11a-produce-path", "11b-produce-purgatory", "12a-replication", "12b-leader-epochs",
 )  # fmt: skip
 """The lessons that run whole in a browser, with the outputs that are stored."""
+_NEEDS_SPARK = "This lesson is read with its stored outputs: its cells need Spark, which cannot run in a browser."
+_NEEDS_SOCKETS = (
+    "This lesson is read with its stored outputs: its cells need sockets, which a browser does not give them."
+)
+_READ_ONLY = {
+    "13a-log-directory-at-scale": _NEEDS_SPARK,
+    "13b-log-audit": _NEEDS_SPARK,
+    "14-wire": _NEEDS_SOCKETS,
+}
+_COMPILE = Path(__file__).with_name("compile_modules.mjs")
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 _NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]
+_OF_THE_KERNEL = ("micropip", "piplite", "ipykernel", "comm", "pyodide-kernel", "jedi", "ipython")
+"""What JupyterLite's kernel would find and install one after the other, if Pyodide did not load it at once."""
 _NEEDED_BY_IPYWIDGETS = ["comm", "ipython", "traitlets"]
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 _VERSION = metadata.version("minikafka")
@@ -48,6 +63,11 @@ _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
 def is_live(name: str) -> bool:
     """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
     return name in WHOLE
+
+
+def why_not_live(name: str) -> str:
+    """A line that tells why the lesson of this name cannot run in a browser; "" for all others."""
+    return _READ_ONLY.get(name, "")
 
 
 def address_of(source: str) -> str:
@@ -106,6 +126,11 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     shutil.copytree(made_of, pyodide)
     wheel = pyodide / f"minikafka-{_VERSION}-py3-none-any.whl"
     _write_wheel(wheel, sources)
+    for name in ("piplite", "ipykernel", "pyodide_kernel"):
+        (of_the_kernel,) = (built / "extensions" / _EXTENSIONS[1]).glob(f"static/pypi/{name}-*.whl")
+        shutil.copy(of_the_kernel, pyodide)
+    _list_packages(pyodide)
+    _compile_modules(pyodide, place / "imports")
     _list_packages(pyodide)
     _configure(built / "jupyter-lite.json")
     return built
@@ -147,6 +172,27 @@ def _list_packages(pyodide: Path) -> None:
     (pyodide / "pyodide-lock.json").write_text(json.dumps(listed), encoding="utf-8")
 
 
+def _compile_modules(pyodide: Path, imports: Path) -> None:
+    imports.write_text("\n".join(sorted(_imports())), encoding="utf-8")
+    command = [node_s("node"), str(_COMPILE), str(pyodide), str(imports)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise PartsError(f"{_COMPILE.name}: {done.stderr.strip()[-300:]}")
+
+
+def _imports() -> set[str]:
+    """The statements by which the notebooks that run in a browser import what is minikafka's."""
+    return {
+        line
+        for notebook in COURSE.glob("*.ipynb")
+        if is_live(notebook.stem)
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+        for line in "".join(cell["source"]).splitlines()
+        if line.startswith(("from minikafka", "import minikafka"))
+    }
+
+
 def _configure(file: Path) -> None:
     settings = json.loads(file.read_text(encoding="utf-8"))
     data = settings["jupyter-config-data"]
@@ -156,7 +202,7 @@ def _configure(file: Path) -> None:
     data.setdefault("litePluginSettings", {}).setdefault(_KERNEL, {}).update(
         pyodideUrl="./static/pyodide/pyodide.mjs",
         disablePyPIFallback=True,
-        loadPyodideOptions={"packages": ["minikafka"]},
+        loadPyodideOptions={"packages": ["minikafka", *_OF_THE_KERNEL]},
     )
     file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 

@@ -57,7 +57,7 @@ class Page:
 
     `sections` pairs each heading with the plain words below it, for the search. `source` is the file that it was made
     from, in the repository, where its links begin. `folder` is that of its language, "" for English. `live` is the
-    address of the notebook that runs in the browser, "" where there is none.
+    address of the notebook that runs in the browser, "" where there is none; `why_not_live` is a line that says why.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Page:
     source: str = ""
     folder: str = ""
     live: str = ""
+    why_not_live: str = ""
 
     @property
     def headings(self) -> list[Heading]:
@@ -120,7 +121,8 @@ def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
             ("glossary.html", "Glossary"),
         )
     )
-    live = f'<p class="live"><a href="{page.live}">{say("Open it live")}</a></p>' if page.live else ""
+    button = f'<a href="{page.live}">{say("Open it live")}</a>' if page.live else escape(page.why_not_live)
+    live = f'<p class="live">{button}</p>' if button else ""
     hint = say("Search (press /)")
     kept = {words: said for words in _SCRIPT_WORDS if (said := say(words)) != words}
     script_words = f", words: {json.dumps(kept, ensure_ascii=False)}" if kept else ""

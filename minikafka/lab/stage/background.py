@@ -17,6 +17,8 @@ _SOON_S = 1.0
 _somebody_reads = True
 _doing: list[threading.Thread] = []
 _telling = threading.Lock()
+_told: dict[str, int] = {}
+"""What `told_beside` has shown, by the number of the cell below which it was last."""
 
 
 def while_the_reader_reads(*work: Callable[[], object]) -> None:
@@ -74,8 +76,14 @@ def told_while_starting() -> Iterator[None]:
 
 
 def told_beside(words: str) -> None:
-    """In a notebook, show `words` below the running cell; they belong to nothing that it shows."""
-    if _in_a_notebook():
+    """In a notebook, show `words` below the running cell, once; they belong to nothing that it shows."""
+    if not _in_a_notebook():
+        return
+    from IPython.core.getipython import get_ipython
+
+    cell = get_ipython().execution_count
+    if _told.get(words) != cell:
+        _told[words] = cell
         _Line(words).show()
 
 

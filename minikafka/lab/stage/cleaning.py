@@ -6,14 +6,13 @@ from typing import Any
 
 from minikafka.common.throttler import Throttler
 from minikafka.lab.stage.background import told_while_starting
-from minikafka.lab.stage.damage import Absent
+from minikafka.lab.stage.beside_kafkas_files import beside_kafkas_files
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.cleaner_thread import CleanerThread
 from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
-from minikafka.witness.directory_diff import directory_diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +81,18 @@ class Cleaning:
 def cleaned_by_both(workload: Any) -> Any:
     """Run `workload`, cleanings and all, by minikafka and by Apache Kafka, and compare the directories byte by byte.
 
-    The answer's `equal` is None if Kafka's jars are absent.
+    Where Kafka cannot be started, its files are those that it left when the lesson was built; the answer's `equal` is
+    None where there are none.
     """
     from minikafka.witness import minikafka_log, run
 
-    kafka = kafka_witness()
-    if kafka is None:
-        return Absent()
-    ours, theirs = scratch(), scratch()
+    def by_kafka() -> Path | None:
+        kafka, directory = kafka_witness(), scratch()
+        if kafka is None:
+            return None
+        run(workload, kafka, directory)
+        return directory
+
+    ours = scratch()
     run(workload, minikafka_log, ours)
-    run(workload, kafka, theirs)
-    return directory_diff(ours, theirs)
+    return beside_kafkas_files(ours, f"a log's files\n{workload}", by_kafka)

@@ -4,6 +4,7 @@ Kafka.
 Nothing here touches a directory that a lesson did not make: all work is done on copies.
 """
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -14,13 +15,14 @@ from minikafka.common import file_ops
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.lab.stage.background import told_while_starting
+from minikafka.lab.stage.beside_kafkas_files import beside_kafkas_files
 from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.record.codecs.compression import Compression
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
-from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.directory_diff import FilesOf
 
 SMALL = {"internal.segment.bytes": 300, "index.interval.bytes": 60, "segment.index.bytes": 1200}
 """Settings with which a dozen records fill several segments, and index files stay short."""
@@ -163,19 +165,34 @@ def loaded_by_both(
     """Load and close two copies of `directory`, one with minikafka and one with Apache Kafka, and compare them byte by
     byte.
 
-    `damage(copy)` is done to both before; `checkpoints` as in `load`. `equal` is None where Kafka's jars are absent.
+    `damage(copy)` is done to both before; `checkpoints` as in `load`. Where Kafka cannot be started, its files are
+    those that it left when the lesson was built; `equal` is None where there are none.
     """
-    kafka = kafka_witness()
-    if kafka is None:
-        return Absent()
     ours, theirs = another(directory), another(directory)
     for copy in (ours, theirs):
         damage(copy)
+    question = f"a load\nsettings {dict(settings or {})}, checkpoints {checkpoints}\n{_told(theirs)}"
     load(ours, settings, **checkpoints).close()
+    return beside_kafkas_files(ours, question, lambda: _loaded_by_kafka(theirs, settings, checkpoints))
+
+
+def _told(directory: Path) -> str:
+    files, digest = FilesOf(directory), hashlib.sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0{len(files[name])}\0".encode() + files[name])
+    return f"{len(files)} files, sha256 {digest.hexdigest()}"
+
+
+def _loaded_by_kafka(
+    directory: Path, settings: Mapping[str, Any] | None, checkpoints: Mapping[str, Any]
+) -> Path | None:
+    kafka = kafka_witness()
+    if kafka is None:
+        return None
     time = ManualTime(NOON)
     scheduler = ManualScheduler(time)
     log = kafka(
-        theirs,
+        directory,
         {name: str(value) for name, value in (settings or {}).items()},
         log_start_offset=checkpoints.get("log_start", 0),
         recovery_point=checkpoints.get("recovery_point", 0),
@@ -185,13 +202,4 @@ def loaded_by_both(
     )
     scheduler.run_due_tasks()
     log.close()
-    return directory_diff(ours, theirs)
-
-
-class Absent:
-    """Stands in for a comparison with Kafka where its jars are absent."""
-
-    equal = None
-
-    def __repr__(self) -> str:
-        return "Apache Kafka is not at hand: run `minikafka fetch`."
+    return directory

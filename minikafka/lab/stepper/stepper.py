@@ -231,7 +231,7 @@ class _Recorder:
     def _on_line(self, activation: _Activation, frame: FrameType) -> None:
         line, left = frame.f_lineno, activation.step
         step = activation.method.step_at(line)
-        heads = [step for step in activation.method.steps if step.first_line == line]
+        heads = [step for step in activation.method.steps if line in (step.first_line, step.first_run)]
         # Coming back to the head of a loop, or leaving a `with`, is no new entry.
         entered = next((step for step in heads if left is None or not step.is_around(left)), None)
         if entered is not None:

@@ -24,7 +24,8 @@ class Step:
     """A numbered step: its lines in the file, first and last, and the last line of the statement that it names.
 
     All are inclusive. A statement that holds a block may end behind the step, because when a function is walked by
-    statements, the step is only the statement's head.
+    statements, the step is only the statement's head. `first_run` is the line at which Python begins: where a list is
+    made of others' elements, from 3.12 on that of the others.
     """
 
     number: str
@@ -32,6 +33,7 @@ class Step:
     first_line: int
     last_line: int
     end_of_statement: int
+    first_run: int
 
     def is_around(self, other: "Step") -> bool:
         """True when `other` begins within the statement that this step names, or is this step."""
@@ -96,7 +98,7 @@ def _marked(source: tuple[str, ...], tree: ast.FunctionDef, first_line: int):
             statement, (number, text) = found[i]
             last = block[following - 1].end_lineno
             begin, end = first_line + statement.lineno - 1, first_line + statement.end_lineno - 1
-            yield Step(number, text, begin, first_line + last - 1, end)
+            yield Step(number, text, begin, first_line + last - 1, end, first_line + _first_run(statement) - 1)
 
 
 def _mark_above(source: tuple[str, ...], line: int) -> tuple[str, str] | None:
@@ -137,7 +139,13 @@ def _statements(source: tuple[str, ...], tree: ast.FunctionDef, first_line: int)
             part.strip() for part in source[statement.lineno - 1 : last] if not part.strip().startswith("#")
         )
         begin, end = first_line + statement.lineno - 1, first_line + statement.end_lineno - 1
-        yield Step(str(number), text, begin, first_line + last - 1, end)
+        yield Step(str(number), text, begin, first_line + last - 1, end, first_line + _first_run(statement) - 1)
+
+
+def _first_run(statement: ast.stmt) -> int:
+    value = getattr(statement, "value", None)
+    made_of_others = isinstance(value, ast.ListComp | ast.SetComp | ast.DictComp)
+    return value.generators[0].iter.lineno if made_of_others else statement.lineno
 
 
 def _flat(body: list[ast.stmt]):

@@ -223,11 +223,11 @@ predict(
 diagram("read_file")
 
 # %%
-import socket
+from minikafka.common.at_hand import socketpair  # socket.socketpair; in a browser, the ends of a pipe
 
 view = many.read(106, 300, FetchIsolation.LOG_END).records
 print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", view.end)
-sender, receiver = socket.socketpair()
+sender, receiver = socketpair()
 walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
 received = receiver.recv(4096)
 print(*walk.frames[-2:], sep="\n")

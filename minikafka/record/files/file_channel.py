@@ -4,7 +4,7 @@ import os
 from typing import Protocol
 
 from minikafka.common import file_ops
-from minikafka.common.at_hand import preadv
+from minikafka.common.at_hand import preadv, sendfile
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import ClosedChannelException, IllegalArgumentException
 
@@ -90,7 +90,7 @@ class FileChannel:
 
     def transfer_to(self, destination: HasFileno, position: int, count: int) -> int:
         """Let the system copy bytes to a socket or file; returns how many. Kafka: `FileChannel.transferTo`."""
-        return os.sendfile(destination.fileno(), self.fileno(), position, count)
+        return sendfile(destination.fileno(), self.fileno(), position, count)
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""

@@ -342,6 +342,19 @@ def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tm
         assert f'href="{other}.html"' in body
 
 
+def test_a_page_leads_to_the_live_lesson_or_says_why_there_is_none(tmp_path):
+    (tmp_path / "live").mkdir()
+    names = ["07-loading", "13b-log-audit", "14-wire", "14-wire-rebuild"]
+    pages = [page_of_markdown(name, f"# {name}", f"notebooks/{name}.ipynb") for name in names]
+    write_site(tmp_path / "site", pages, names, tmp_path / "live")
+    written = [(tmp_path / f"site/{name}.html").read_text(encoding="utf-8") for name in names]
+    said = [re.sub("<.*?>", "", "".join(re.findall('<p class="live">(.*?)</p>', page))) for page in written]
+    assert (
+        said[0] == "Open it live" and 'href="live/notebooks/index.html?path=notebooks/07-loading.ipynb"' in written[0]
+    )
+    assert "its cells need Spark" in said[1] and "its cells need sockets" in said[2] and said[3] == ""
+
+
 def test_a_link_in_a_translation_stays_in_its_language(tmp_path):
     lesson = notebook_of(["# A page\n\n[part 6](98-small-rebuild.ipynb), [in English](../98-small-rebuild.ipynb)"])
     name = "98-small-rebuild"
