@@ -36,6 +36,8 @@ WHOLE = (
     "12b-leader-epochs",
 )  # fmt: skip
 """The lessons that run whole in a browser, with the outputs that are stored."""
+READ_ONLY = ("13a-log-directory-at-scale", "13b-log-audit", "14-wire")
+"""The lessons that ask Spark or sockets throughout: they are read with their stored outputs."""
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 _NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]

@@ -4,13 +4,13 @@ import inspect
 
 import pytest
 
-from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.lesson_folders import parts
 from minikafka.lab.rebuild.harnesses import Harness
 from minikafka.lab.rebuild.mine import function_of
-from minikafka.lab.rebuild.rung import HELD_OUT_SEED, Rung
+from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.rebuild.trial import KAFKA
 from minikafka.lab.stepper.kafka_lines import kafka_link
+from tests.lab.rebuild.stubs import stub_of
 
 RUNGS = [rung for rungs in parts("rungs") for rung in rungs.LADDER]
 
@@ -18,15 +18,6 @@ RUNGS = [rung for rungs in parts("rungs") for rung in rungs.LADDER]
 def pytest_generate_tests(metafunc):
     if "rung" in metafunc.fixturenames:
         metafunc.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
-
-
-def stub_of(rung: Rung):
-    parameters = inspect.signature(function_of(rung.method)).parameters.values()
-    bare = [
-        each.replace(annotation=each.empty, default=each.empty if each.default is each.empty else None)
-        for each in parameters
-    ]
-    return eval(f"lambda {str(inspect.Signature(bare))[1:-1]}: blank", {"blank": ___})
 
 
 @pytest.mark.in_parts(10)
