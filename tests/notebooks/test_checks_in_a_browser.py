@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_HERE, NOT_YET
-from minikafka.lab.lesson_folders import lesson_folders
-from minikafka.lab.site.live_site import READ_ONLY
+from minikafka.lab.lesson_folders import REBUILD
+from minikafka.lab.site.live_site import rebuilt
 
 ROOT = Path(__file__).parents[2]
-LESSONS = [folder.name for folder in lesson_folders() if folder.rebuild and folder.name not in READ_ONLY]
+LESSONS = [name.removesuffix(REBUILD) for name in rebuilt()]
 
 
 @pytest.mark.slow

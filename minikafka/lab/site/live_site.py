@@ -23,6 +23,7 @@ import click
 
 from minikafka.jvm.cache import cache_dir
 from minikafka.lab.course.places import COURSE, DIAGRAMS
+from minikafka.lab.lesson_folders import REBUILD, lesson_folders
 from minikafka.lab.site.live_parts import PartsError, parts
 
 LIVE = "live"
@@ -47,9 +48,14 @@ _VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
 
 
+def rebuilt() -> list[str]:
+    """The names of the notebooks to rebuild whose checks work in a browser."""
+    return [f"{folder.name}{REBUILD}" for folder in lesson_folders() if folder.rebuild and folder.name not in READ_ONLY]
+
+
 def is_live(name: str) -> bool:
     """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
-    return name in WHOLE
+    return name in WHOLE or name in rebuilt()
 
 
 def address_of(source: str) -> str:
