@@ -14,6 +14,7 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, NullPointerException
 from minikafka.common.exit import Halt, raise_fatal
+from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
@@ -113,6 +114,7 @@ class Broker:
         metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
         cleaner_scheduler: Scheduler | None = None,
+        held_locks: Iterable[FileLock] = (),
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
 
@@ -130,6 +132,7 @@ class Broker:
         - `halt(fatal)`: what happens where Kafka halts the process, since the broker cannot go on: log directories have
           failed, all of them or that of the metadata log.
         - `cleaner_scheduler`: where logs are compacted, None: on `scheduler`.
+        - `held_locks`: locks on log directories that the caller has taken, and gives away (`lock_log_dir`).
 
         Raises what a log manager raises for directories that cannot be used, ConfigException, and
         IllegalArgumentException for settings that contradict each other.
@@ -157,7 +160,7 @@ class Broker:
         # 2. The logs.
         failures = LogDirFailureChannel(len(log_dirs))
         self.log_manager = _log_manager(
-            self.config, log_dirs, self.metadata_cache, scheduler, cleaner_scheduler, time, failures
+            self.config, log_dirs, self.metadata_cache, scheduler, cleaner_scheduler, time, failures, held_locks
         )
         # 3. The ways to the controller, and to the leaders.
         epoch = self._epoch
@@ -370,6 +373,7 @@ def _log_manager(
     cleaner_scheduler: Scheduler | None,
     time: Time,
     failures: LogDirFailureChannel,
+    held_locks: Iterable[FileLock],
 ) -> LogManager:
     """Kafka: `LogManager.apply`."""
     get = config.get_int
@@ -392,4 +396,5 @@ def _log_manager(
         producer_state_manager_config=config.producer_state_manager_config(),
         producer_id_expiration_check_interval_ms=get("producer.id.expiration.check.interval.ms"),
         stop_at_os_errors=True,  # at which Kafka empties sound segments: it has other replicas
+        held_locks=held_locks,
     )

@@ -8,12 +8,23 @@ from pathlib import Path
 
 from minikafka.broker.broker import Broker, swallow
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common.canonical_path import canonical_path
 from minikafka.common.endpoint import Endpoint
-from minikafka.common.errors import ConfigException, FatalExitError, IllegalStateException, KafkaException
+from minikafka.common.errors import (
+    ConfigException,
+    FatalExitError,
+    IllegalStateException,
+    IOException,
+    KafkaException,
+)
 from minikafka.common.exit import Halt
+from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
+from minikafka.log.log_dir_lock import LOCK_FILE_NAME
+from minikafka.log.manager.log_dirs import lock_log_dir
+from minikafka.log.partition_files import look_into
 from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
@@ -32,7 +43,7 @@ _PUBLISH_MS = 50
 _FOREIGN = ("bootstrap.checkpoint", f"{METADATA_DIRECTORY}/*.checkpoint")
 """What Kafka's own tools lay into a log directory, and minikafka does not: snapshots, above all."""
 
-_OF_A_FIRST_START = (METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
+_OF_A_FIRST_START = (LOCK_FILE_NAME, METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
 """What a first start may have made before a kill ended it."""
 
 
@@ -94,6 +105,7 @@ class BrokerServer:
         self._halting: threading.Thread | None = None  # ends a node that ends by itself
         self.fatal: FatalExitError | None = None
         """Why the node has ended by itself; None if it has not."""
+        self._locks: list[FileLock] = []  # the broker's, as soon as there is one
         self._values: SingleVoterLog | None = None
         self.controller: Controller | None = None
         self.broker: Broker | None = None
@@ -124,13 +136,17 @@ class BrokerServer:
                 raise IllegalStateException("A node is started once: make another one on its directories")
             self._has_begun = True
         try:
-            cluster_id = self._cluster_id()
+            self._cluster_id()  # or raise, before anything is made
+            self._require_files_and_directories()
             self.sockets.open()
             self._scheduler.startup()
             self._cleaner_scheduler.startup()
-            # 1. The controller, with all that it has decided. Its log's lock keeps other processes out.
+            # 1. The locks: from now on no other broker, Kafka's neither, works on the directories.
             first = self.log_dirs[0]
             first.mkdir(parents=True, exist_ok=True)
+            self._lock_log_dirs()
+            cluster_id = self._cluster_id()
+            # 2. The controller, with all that it has decided.
             self._values = SingleVoterLog(
                 first / METADATA_DIRECTORY,
                 self.node_id,
@@ -149,10 +165,10 @@ class BrokerServer:
                 features=FORMATTED_FEATURES,
                 node_id=self.node_id,
             )
-            # 2. The incarnation before is over, however it ended.
+            # 3. The incarnation before is over, however it ended.
             if (before := controller.image.cluster.broker(self.node_id)) is not None and not before.fenced:
                 controller.fence_broker(self.node_id)
-            # 3. The broker, with its logs.
+            # 4. The broker, with its logs.
             self.broker = Broker(
                 self.node_id,
                 self.log_dirs,
@@ -166,10 +182,11 @@ class BrokerServer:
                 metadata_log_dir=first,
                 halt=self._halt,
                 cleaner_scheduler=self._cleaner_scheduler,
+                held_locks=self._locks,
             )
             self.broker.startup()
             self._scheduler.schedule("publish-metadata", self.publish, _PUBLISH_MS, _PUBLISH_MS)
-            # 4. Clients.
+            # 5. Clients.
             if not by_hand:
                 self.sockets.start()
             with self._state_lock:
@@ -178,6 +195,8 @@ class BrokerServer:
                 self._is_up = True
         except BaseException:
             self._let_go()
+            for lock in self._locks:
+                lock.unlock_and_close()
             raise
 
     def kill(self) -> None:
@@ -286,6 +305,34 @@ class BrokerServer:
                 "in the directory that was named first when the cluster was begun"
             )
         return next(iter(found), None) or random_uuid()
+
+    def _require_files_and_directories(self) -> None:
+        """Raises IOException for a link, a pipe or a device in a log directory: what it leads to would be changed.
+
+        A directory that cannot be listed has failed, which the broker will report. Kafka follows links.
+        """
+        for log_dir in self.log_dirs:
+            try:
+                directories = [log_dir, *(path for path in log_dir.iterdir() if path.is_dir())]
+                objections = [found for directory in directories for found in look_into(directory).objections]
+            except OSError:
+                continue
+            for path, objection in objections:
+                raise IOException(f"{path} {objection}")
+
+    def _lock_log_dirs(self) -> None:
+        """Lock the directories that are there, before anything in them is written. Raises KafkaException for one that
+        is in use or named twice, OSError for the first one; what is wrong with another one the broker will report.
+        """
+        present = [log_dir for log_dir in self.log_dirs if log_dir.is_dir()]
+        if len(set(map(canonical_path, present))) < len(present):
+            raise KafkaException(f"Duplicate log directory found: {', '.join(map(str, self.log_dirs))}")
+        for log_dir in present:
+            try:
+                self._locks.append(lock_log_dir(log_dir))
+            except OSError:
+                if log_dir == self.log_dirs[0]:
+                    raise
 
     def _require_all_directories(self, records: Sequence[MetadataRecord]) -> None:
         """Raises KafkaException when a log directory of the start before is not among those of this one."""

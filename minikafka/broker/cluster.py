@@ -21,7 +21,7 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX
+from minikafka.common.java.java_numbers import INT_MAX, INT_MIN, LONG_MAX, require_number
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -167,7 +167,7 @@ class Cluster:
         runs, and ConfigException, before anything is made; DuplicateBrokerRegistrationException while the controller
         believes that its incarnation before goes on.
         """
-        _require_number("broker id", broker_id, 0, INT_MAX)
+        require_number("broker id", broker_id, 0, INT_MAX)
         if broker_id in self.brokers:
             raise IllegalStateException(f"broker {broker_id} runs already")
         log_dir = self.directory / f"broker-{broker_id}"
@@ -237,7 +237,7 @@ class Cluster:
         if not isinstance(name, str):
             raise IllegalArgumentException(f"the name of a topic is a text, not {name!r}")
         for broker_id in itertools.chain(*replicas):
-            _require_number("broker id", broker_id, INT_MIN, INT_MAX)
+            require_number("broker id", broker_id, INT_MIN, INT_MAX)
         configs = {key.replace("__", "."): _text(value) for key, value in settings.items()}
         topic = creatable_topic(name, assignments=enumerate(replicas), configs=configs)
         (result,) = self.controller.create_topics([topic])
@@ -366,7 +366,7 @@ class Cluster:
 
     def sleep(self, ms: int) -> None:
         """Let time pass, millisecond by millisecond, and whatever becomes due be done; `ms` is 0 or more."""
-        _require_number("time in ms", ms, 0, LONG_MAX)
+        require_number("time in ms", ms, 0, LONG_MAX)
         for _ in range(ms):
             self.time.sleep(1)
         self._decided()
@@ -432,11 +432,6 @@ class Cluster:
 
 def _an_id(what: str, number: int) -> str:
     return uuid_from_bytes(what.encode().ljust(12, b"-") + number.to_bytes(4, "big"))
-
-
-def _require_number(what: str, number: object, least: int, most: int) -> None:
-    if type(number) is not int or not least <= number <= most:
-        raise IllegalArgumentException(f"{what} {number!r} is no number from {least} to {most}")
 
 
 def _text(value: object) -> str:

@@ -19,7 +19,7 @@ from minikafka.common.errors import (
     InvalidRequestException,
     NumberFormatException,
 )
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.kafka_settings import kafka_settings
 from minikafka.messages.apis import (
     AlterConfigsRequest,

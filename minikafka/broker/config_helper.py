@@ -14,7 +14,7 @@ from minikafka.common.config_def import Type, convert_to_string
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidRequestException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.kafka_settings import KafkaSetting, kafka_definition, kafka_settings
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import TOPIC_CONFIG_SYNONYMS, log_settings

@@ -10,7 +10,7 @@ from minikafka.common.errors import (
     InvalidRequestException,
     NumberFormatException,
 )
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.messages.apis import IncrementalAlterConfigsRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IllegalArgumentException, IOException, KafkaStorageException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel, log_dir_failed
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
+from minikafka.common.java.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 
 CLEAN_SHUTDOWN_FILE_NAME = ".kafka_cleanshutdown"
 CURRENT_VERSION = 0

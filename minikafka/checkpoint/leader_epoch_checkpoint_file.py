@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
-from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.java.java_numbers import parse_int, parse_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
 LEADER_EPOCH_CHECKPOINT_FILENAME = "leader-epoch-checkpoint"

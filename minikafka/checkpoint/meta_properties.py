@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
-from minikafka.common.java_properties import read_properties_file, write_properties_file
+from minikafka.common.java.java_numbers import parse_int
+from minikafka.common.java.java_properties import read_properties_file, write_properties_file
 from minikafka.common.uuid import uuid_from_string
 
 META_PROPERTIES_NAME = "meta.properties"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
 from minikafka.common.errors import KafkaStorageException
-from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.java.java_numbers import parse_int, parse_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
 

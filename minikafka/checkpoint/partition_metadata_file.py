@@ -14,7 +14,7 @@ from minikafka.common.errors import (
     NullPointerException,
     NumberFormatException,
 )
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel, log_dir_failed
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 

@@ -26,7 +26,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli.recover import INT64
 from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
 from minikafka.common.java.java_hash_map import JavaHashMap
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from minikafka.common.errors import IllegalArgumentException, IOException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.tools.dump_log.coordinator_decoder import CoordinatorDecoder
 from minikafka.tools.dump_log.dump_log_segments import SUFFIXES, DumpLogSegments, DumpOptions, can_be_dumped
 from minikafka.tools.dump_log.record_decoders import (

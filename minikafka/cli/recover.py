@@ -23,7 +23,7 @@ from pathlib import Path
 
 import click
 
-from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
+from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.time import ManualTime
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from minikafka.common.errors import OutOfMemoryError
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 
 MAX_ARRAY_SIZE = INT_MAX - 8
 """The size of the largest file that Java reads as a whole."""

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import (
+from minikafka.common.java.java_numbers import (
     INT_MAX,
     INT_MIN,
     LONG_MAX,

@@ -11,7 +11,7 @@ from minikafka.common.errors import (
     KafkaStorageException,
     OffsetOutOfRangeException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.own_process import OwnProcess
 from minikafka.common.scheduler import Scheduler

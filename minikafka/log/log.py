@@ -19,7 +19,7 @@ from minikafka.common.errors import (
     RecordTooLargeException,
     UnexpectedAppendOffsetException,
 )
-from minikafka.common.java_numbers import INT_MAX, to_long
+from minikafka.common.java.java_numbers import INT_MAX, to_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import KafkaScheduler, Scheduler

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, ValidList, ValidString, invalid_value
 from minikafka.common.errors import ConfigException, InvalidConfigurationException
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.timestamp_type import TimestampType

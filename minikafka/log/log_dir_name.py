@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import KafkaException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 

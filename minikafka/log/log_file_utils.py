@@ -7,7 +7,7 @@ A file's name begins with a base offset of at least 20 digits, so that names sor
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.java_numbers import parse_long
+from minikafka.common.java.java_numbers import parse_long
 
 LOG_FILE_SUFFIX = ".log"
 INDEX_FILE_SUFFIX = ".index"

@@ -17,7 +17,7 @@ from minikafka.common.errors import (
     LogSegmentOffsetOverflowException,
 )
 from minikafka.common.file_kind import leads_to_file
-from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
+from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.sorted_map import SortedMap

@@ -14,7 +14,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
-from minikafka.common.java_numbers import INT_MAX, LONG_MAX, to_long
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX, to_long
 from minikafka.common.time import Time
 from minikafka.log import log_file_utils
 from minikafka.log.append_origin import AppendOrigin

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException, NoSuchElementException
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_segment import LogSegment
 

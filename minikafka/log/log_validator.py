@@ -12,7 +12,7 @@ from minikafka.common.errors import (
     RecordValidationException,
     UnsupportedOperationException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin

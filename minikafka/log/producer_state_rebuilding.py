@@ -5,7 +5,7 @@ Kafka: `UnifiedLog.rebuildProducerState`, which `LogLoader` and truncation share
 
 import logging
 
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.time import Time
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_segments import LogSegments

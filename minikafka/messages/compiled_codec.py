@@ -21,8 +21,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from minikafka.common.java_numbers import SHORT_MAX, to_int
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_numbers import SHORT_MAX, to_int
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.common.uuid import uuid_from_bytes, uuid_to_bytes
 from minikafka.messages import message_codec
 from minikafka.messages.message_bytes import MessageBytes

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
-from minikafka.common.java_numbers import SHORT_MAX
+from minikafka.common.java.java_numbers import SHORT_MAX
 from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message

@@ -10,7 +10,7 @@ from minikafka.common.errors import (
     NegativeArraySizeException,
     RuntimeException,
 )
-from minikafka.common.java_numbers import to_int
+from minikafka.common.java.java_numbers import to_int
 from minikafka.common.uuid import uuid_from_bytes
 
 MAX_MESSAGE_BYTES = 8 << 20

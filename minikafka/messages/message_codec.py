@@ -27,8 +27,8 @@ from minikafka.common.errors import (
     RuntimeException,
     UnsupportedVersionException,
 )
-from minikafka.common.java_numbers import SHORT_MAX
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_numbers import SHORT_MAX
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.common.made_once import made_once
 from minikafka.common.uuid import uuid_to_bytes
 from minikafka.messages.message_bytes import MessageBytes

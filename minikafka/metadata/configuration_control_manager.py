@@ -17,7 +17,7 @@ from minikafka.common.errors import (
     NullPointerException,
     UnknownTopicOrPartitionException,
 )
-from minikafka.common.java_numbers import SHORT_MAX
+from minikafka.common.java.java_numbers import SHORT_MAX
 from minikafka.common.kafka_settings import kafka_settings
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings

@@ -7,7 +7,7 @@ from typing import Any
 
 from minikafka.common.config_def import NO_DEFAULT_VALUE, ConfigDef
 from minikafka.common.errors import ConfigException, IllegalArgumentException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.metadata.kafka_config_def import kafka_config_def, voter_hosts
 from minikafka.metadata.kafka_listeners import ANY_HOST, KafkaListeners, csv_map

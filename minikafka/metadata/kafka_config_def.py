@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from minikafka.common.config_def import NO_DEFAULT_VALUE, ConfigDef, ConfigKey, Validator, invalid_value, parse_type
 from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import parse_int
+from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.kafka_settings import VALIDATORS, KafkaSetting, kafka_settings, validator_of
 from minikafka.log.log_config import gzip_level
 

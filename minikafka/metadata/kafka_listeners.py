@@ -7,19 +7,16 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import cast
 
-from minikafka.common.endpoint import Endpoint
+from minikafka.common.endpoint import SECURITY_PROTOCOLS, Endpoint, normalised_listener_name
 from minikafka.common.errors import (
     ConfigException,
     IllegalArgumentException,
     KafkaException,
 )
-from minikafka.common.java_numbers import parse_int
 
-SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ANY_HOST = "0.0.0.0"
 _MAP = "listener.security.protocol.map"
 _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
-_URI = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
 
 
 class KafkaListeners:
@@ -56,7 +53,7 @@ class KafkaListeners:
         told = {each.listener_name: each for each in advertised if each.listener_name in self.controller_names}
         own = {each.listener_name: each for each in self.of_controllers}
         found = []
-        for number, name in enumerate(map(_normalised, self.controller_names)):
+        for number, name in enumerate(map(normalised_listener_name, self.controller_names)):
             if name in told:
                 found.append(told[name])
             elif name in own:
@@ -76,7 +73,7 @@ class KafkaListeners:
             return protocol, protocol
         if _PROTOCOL in self._given:
             raise ConfigException(f"Only one of {_NAME} and {_PROTOCOL} should be set.")
-        normalised = _normalised(str(name))
+        normalised = normalised_listener_name(str(name))
         if normalised not in self.protocols:
             raise ConfigException(f"Listener with name {normalised} defined in {_NAME} not found in {_MAP}.")
         return normalised, self.protocols[normalised]
@@ -86,7 +83,7 @@ class KafkaListeners:
         for name, protocol in csv_map(_MAP, str(self._values[_MAP])).items():
             if protocol not in SECURITY_PROTOCOLS:
                 raise ConfigException(f"Invalid security protocol `{protocol}` defined in {_MAP}")
-            if (normalised := _normalised(name)) in protocols:
+            if (normalised := normalised_listener_name(name)) in protocols:
                 raise IllegalArgumentException(f"Duplicate key {normalised} in {_MAP}")
             protocols[normalised] = protocol
         if _MAP in self._given:
@@ -99,7 +96,7 @@ class KafkaListeners:
     def _endpoints(self, setting: str, *, distinct_ports: bool = False) -> list[Endpoint]:
         """Kafka: `AbstractKafkaConfig.listenerListToEndPoints`."""
         texts = cast(list[str], self._values[setting])
-        found = [self._endpoint(text) for text in texts]
+        found = [Endpoint.parse(text, self.protocols) for text in texts]
         if len({each.listener_name for each in found}) < len(found):
             raise IllegalArgumentException(f"Each listener must have a different name, {setting}: {','.join(texts)}")
         by_port: dict[int, list[Endpoint]] = defaultdict(list)
@@ -112,15 +109,6 @@ class KafkaListeners:
                     f" other IPv6 address, {setting}: {','.join(texts)}, port: {port}"
                 )
         return found
-
-    def _endpoint(self, text: str) -> Endpoint:
-        parts = _URI.fullmatch(text)
-        if parts is None:
-            raise KafkaException(f"Unable to parse {text} to a broker endpoint")
-        name, port = _normalised(parts[1]), parse_int(parts[3])
-        if name not in self.protocols:
-            raise IllegalArgumentException(f"No security protocol defined for listener {name}")
-        return Endpoint(name, parts[2], port)
 
 
 def csv_map(setting: str, text: str) -> dict[str, str]:
@@ -138,13 +126,6 @@ def csv_map(setting: str, text: str) -> dict[str, str]:
             raise IllegalArgumentException(f"Error parsing configuration property '{setting}': {text} has no pairs")
         found[key.strip()] = value.strip()
     return found
-
-
-def _normalised(name: str) -> str:
-    """Kafka: `ListenerName.normalised`."""
-    if not name.strip():
-        raise ConfigException("The provided listener name is null or empty string")
-    return name.upper()
 
 
 def _name_of(listener: str) -> str:

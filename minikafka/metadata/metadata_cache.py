@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from minikafka.common import topic as topic_names
 from minikafka.common.config_resource import ConfigResource
 from minikafka.common.error_codes import Errors
-from minikafka.common.java_numbers import to_int
+from minikafka.common.java.java_numbers import to_int
 from minikafka.common.node import NO_NODE, Node
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, KafkaException
-from minikafka.common.java_numbers import INT_MAX
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_numbers import INT_MAX
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message, message_class

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalStateException, IOException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 
 QUORUM_STATE_NAME = "quorum-state"
 _VERSION = 0

@@ -6,7 +6,7 @@ from typing import cast
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import ConfigException
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 
 INVALID_SESSION_ID = 0
 """The id of no session. Kafka: `FetchMetadata.INVALID_SESSION_ID`."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from minikafka.common.errors import IndexOutOfBoundsException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.server.fetch_session_cache_shard import FetchSessionCacheShard
 
 SHARDS = 8

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from minikafka.common.java.java_hash import string_hash_code
-from minikafka.common.java_numbers import INT_MIN, to_int
+from minikafka.common.java.java_numbers import INT_MIN, to_int
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.server.blocking_send import BlockingSend

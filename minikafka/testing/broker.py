@@ -8,7 +8,7 @@ from types import TracebackType
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX, require_number
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import NoBytes
@@ -58,9 +58,9 @@ class Broker:
         Raises IllegalArgumentException for a port or a time that is no such number. `start` raises ConfigException for
         settings that Kafka does not know or refuses.
         """
-        _require_number("port", port, 0, _LARGEST_PORT)
+        require_number("port", port, 0, _LARGEST_PORT)
         if clock_ms is not None:
-            _require_number("clock_ms", clock_ms, 0, _LATEST_MS)
+            require_number("clock_ms", clock_ms, 0, _LATEST_MS)
         self._temporary = directory is None
         self.directory = Path(tempfile.mkdtemp(prefix="minikafka-")) if directory is None else Path(directory)
         self._seeds = {
@@ -183,7 +183,7 @@ class Broker:
         Raises IllegalArgumentException for what is no API, no time and no number of times.
         """
         _require_api(api)
-        _require_number("ms", ms, 0, _LONGEST_DELAY_MS)
+        require_number("ms", ms, 0, _LONGEST_DELAY_MS)
         _require_times(times)
         self._running().delay(api, ms, times)
 
@@ -197,7 +197,7 @@ class Broker:
         A task that comes again and again is done once, however far the clock has moved. Raises
         IllegalArgumentException for what is no whole number from 0 on.
         """
-        _require_number("ms", ms, 0, _LATEST_MS)
+        require_number("ms", ms, 0, _LATEST_MS)
         self._running().advance(ms)
         self._moved_ms += ms
 
@@ -225,11 +225,6 @@ class Broker:
         return self._node
 
 
-def _require_number(what: str, number: object, least: int, most: int) -> None:
-    if type(number) is not int or not least <= number <= most:
-        raise IllegalArgumentException(f"{what} is {number!r}, and no number from {least} to {most}")
-
-
 def _require_api(api: object) -> None:
     if not isinstance(api, ApiKeys):
         raise IllegalArgumentException(f"{api!r} is no ApiKeys: ApiKeys.PRODUCE, for instance, is one")
@@ -237,7 +232,7 @@ def _require_api(api: object) -> None:
 
 def _require_times(times: object) -> None:
     if times is not None:
-        _require_number("times", times, 1, INT_MAX)
+        require_number("times", times, 1, INT_MAX)
 
 
 def _key_and_value(record: bytes | KeyAndValue) -> KeyAndValue:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from minikafka.common.errors import IOException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, LOG_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.tools.failure import naming
 

@@ -15,7 +15,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import IOException, KafkaException
+from minikafka.common.file_lock import FileLock
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -284,6 +285,57 @@ def test_directories_that_are_not_served(tmp_path):
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["dear"]
     again = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
     again.start()
+    again.stop()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"{METADATA_DIRECTORY}/quorum-state.tmp",
+        f"{METADATA_DIRECTORY}/00000000000000000000.index",
+        "recovery-point-offset-checkpoint.tmp",
+        "shop-0/leader-epoch-checkpoint.tmp",
+        "shop-0/00000000000000000000.timeindex",
+        "shop-7",
+    ],
+)
+def test_no_link_is_followed(tmp_path, name):
+    server = BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.controller.create_topics([creatable_topic("shop", 2, 1)])
+    server.stop()
+    (tmp_path / "elsewhere").write_bytes(b"precious")
+    (tmp_path / "a" / name).unlink(missing_ok=True)
+    (tmp_path / "a" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(IOException, match=f"{name} is a symbolic link to"):
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    assert (tmp_path / "elsewhere").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("held", ["a", "b"])
+def test_nothing_is_changed_while_another_process_has_the_lock(tmp_path, held):
+    """Kafka runs on a directory that `serve` has begun: not even the metadata log is opened."""
+    log_dirs = [tmp_path / "a", tmp_path / "b"]
+    server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.controller.create_topics([creatable_topic("shop", 2, 1)])
+    server.kill()
+
+    def files():
+        found = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != ".lock"]
+        return {file: (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_ino) for file in found}
+
+    before, lock = files(), FileLock(tmp_path / held / ".lock")
+    assert lock.try_lock()
+    with pytest.raises(KafkaException, match=f"Failed to acquire lock on file .lock in {tmp_path / held}"):
+        BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    with pytest.raises(KafkaException, match="Duplicate log directory found"):
+        BrokerServer([*log_dirs, tmp_path / "b" / ".." / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    assert files() == before
+    lock.unlock_and_close()
+    again = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    again.start()
+    assert "shop" in again.controller.image.topics.topics_by_name
     again.stop()
 
 

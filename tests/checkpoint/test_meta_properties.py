@@ -6,7 +6,7 @@ import pytest
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.common.java_properties import read_properties_file, write_properties_file
+from minikafka.common.java.java_properties import read_properties_file, write_properties_file
 
 CLUSTER_ID, DIRECTORY_ID = "4L6g3nShT-eMCtK--X86sw", "eXW-IzKZRlOhENUCWRlvEQ"
 PROPERTIES = "org.apache.kafka.metadata.properties."

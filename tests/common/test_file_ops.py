@@ -12,7 +12,7 @@ import pytest
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
-from minikafka.common.java_numbers import parse_double, parse_int, parse_long
+from minikafka.common.java.java_numbers import parse_double, parse_int, parse_long
 from minikafka.common.uuid import ONE_UUID, ZERO_UUID, random_uuid, uuid_from_string
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.witness.kafka.kafka_errors import JavaException, kafka_errors

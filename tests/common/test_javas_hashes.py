@@ -4,7 +4,7 @@ import pytest
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.java.java_hash import java_hash_code, string_hash_code
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.common.murmur2 import murmur2
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_string

@@ -86,6 +86,7 @@ HONEST = {
                              using("0 if fast is None else 1")],
     "timed cell": [f"%%time\n{PLAIN}\n{CHECKS[0]}"],
     "lines of commands": [f"%load_ext autoreload\n!ls\n{PLAIN}\n%time clamp.check(updated)\nupdated?"],
+    "command with options": [f"%timeit -n1 -r1 pass\n{PLAIN}\n%prun -l 5 -q clamp.check(updated)"],
     "command in a function": [PLAIN.replace("    return", "    %time x = 3\n    !ls\n    return") + " + x - 3"],
     "names of a module, all": ["from operator import *", using("sub(3, 3)")],
     "modules": ["import sys, types, warnings, io, os.path, random, time, logging as l, threading\nimport os\n"

@@ -22,7 +22,7 @@ from minikafka.common.errors import (
     InvalidOffsetException,
     NullPointerException,
 )
-from minikafka.common.java_numbers import INT_MAX, LONG_MAX, LONG_MIN, to_long
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX, LONG_MIN, to_long
 from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimeIndex, TimestampOffset

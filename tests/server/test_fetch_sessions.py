@@ -5,7 +5,7 @@ import pytest
 from minikafka.cluster.fetch_params import FetchRequestPartitionData
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IndexOutOfBoundsException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition

@@ -21,7 +21,7 @@ from minikafka.cli import main
 from minikafka.common import file_ops
 from minikafka.common.errors import ConfigException, IllegalArgumentException, KafkaStorageException
 from minikafka.common.file_lock import FileLock
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.uuid import ONE_UUID

@@ -17,7 +17,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from minikafka.common.java.java_hash import java_hash, java_hash_code
-from minikafka.common.java_numbers import to_int
+from minikafka.common.java.java_numbers import to_int
 from minikafka.common.topic_partition import TopicPartition
 
 K = TypeVar("K", bound=int | str | TopicPartition)

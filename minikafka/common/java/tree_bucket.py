@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from minikafka.common.java.java_hash import java_hash
-from minikafka.common.java_numbers import to_int
+from minikafka.common.java.java_numbers import to_int
 from minikafka.common.topic_partition import TopicPartition
 
 K = TypeVar("K", bound=int | str | TopicPartition)

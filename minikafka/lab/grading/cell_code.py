@@ -1,6 +1,7 @@
 """The Python of a notebook's cell, in which IPython's own commands (`%time`, `!ls`) may stand."""
 
 import ast
+from contextlib import suppress
 
 from minikafka.common.python_source import parse
 
@@ -9,7 +10,8 @@ _MOST_WORK = 2_000_000  # characters, times signs that may be of commands: IPyth
 
 
 def parsed(cell: str) -> ast.Module:
-    """The code of a cell. Of `%time` and its like the code that they run is left; other commands are passed over.
+    """The code of a cell. Of `%time` and its like the code that they run is left; other commands are passed over,
+    and so are those in a line with options.
 
     Raises SyntaxError, ValueError, RecursionError and MemoryError for what is no Python, such as `%%html`.
     """
@@ -42,7 +44,8 @@ class _WithoutCommands(ast.NodeTransformer):
             ):
                 match command, [each.value for each in arguments if isinstance(each, ast.Constant)]:
                     case "run_line_magic", [str(name), str(code)] if name in _RUN_PYTHON:
-                        return parsed(code).body or ast.Pass()
+                        with suppress(SyntaxError):  # an option stands before the code: `%timeit -n 100 f(5)`
+                            return parse(code).body or ast.Pass()
                     case "run_cell_magic", [str(name), _, str(code)] if name in _RUN_PYTHON:
                         return parsed(code).body or ast.Pass()
                     case "run_cell_magic", [str(name), *_]:

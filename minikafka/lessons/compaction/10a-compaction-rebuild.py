@@ -90,7 +90,7 @@ def cleanable_offsets(log, last_clean_offset, now):
 ranges.check(cleanable_offsets)
 
 # %%
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 
 groups
 

@@ -23,7 +23,7 @@ filthiest_log.check(filthiest)
 # ### The rungs
 
 # %%
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.lessons.compaction.rungs import groups, ranges
 
 # %% [markdown]

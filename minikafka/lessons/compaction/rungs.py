@@ -1,6 +1,6 @@
 """The ladder of the lesson *Compaction*: from where to where, and which segments become one."""
 
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.cleaned_workloads import OFTEN, OPEN, drawn
 from minikafka.lab.rebuild.rung import Rung

@@ -7,10 +7,9 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour to rebuild. **Before:** the lesson *Segments*. On the path of two hours, part 2 of *Start here* is enough (leave out *An offset and its place*, *Fetching the metadata* and part 5).
+# **Time:** about an hour to read, an hour to rebuild. **Before:** *Segments*. (Two hours? Part 2 of *Start here*, and leave out *An offset and its place*, *Fetching the metadata* and part 5.)
 #
-# **Afterwards you can decide:** why a consumer does not see a record on the leader's disk, which replica holds it back, and
-# what `acks=all` waits for.
+# **Afterwards you can decide:** which replica keeps a consumer from a record on the leader's disk, and what `acks=all` waits for.
 #
 # What goes wrong without a high watermark? Let a consumer read everything that the leader has. The leader has the records `0`, `1` and `2`; the follower has fetched two of them.
 
@@ -51,7 +50,7 @@ print("the same consumer, asking again, sees", values_of(follower, FetchIsolatio
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. The follower's fetch had raised the high watermark to 2. A consumer that stops there never sees the record `2`.
+# Offset 2 was the record `2`, and now it is the record `7`. The follower fetched from 2, so the leader knew that it has 0 and 1, and raised the high watermark to 2. A consumer that stops there never sees the record `2`.
 #
 # **A consumer gets a record only when every in-sync replica has it.**
 
@@ -69,7 +68,7 @@ diagram("high_watermark")
 #
 # LEO, HW and LSO are **exclusive** bounds: a bound of 2 does not include offset 2. A high watermark of 2 means that 0 and 1 are committed.
 #
-# Every few seconds a broker writes the marks of its partitions to a file in each log directory. The next cell reads that of `data/orders-0`.
+# Every few seconds a broker writes the marks of its partitions to a file in each log directory. This is that of `data/orders-0`:
 
 # %%
 from pathlib import Path
@@ -94,7 +93,7 @@ erratum(
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
 # 3. On the leader, fetches never lower HW, and never raise it above LEO. (A start or a truncation may lower it.)
-# 4. HW is *at most* the least end among the in-sync replicas. It reaches that end unless a follower that is about to join the ISR holds it back, or an ISR below `min.insync.replicas`. (The end is LEO for the leader, the offset of the last fetch for a follower.)
+# 4. HW is *at most* the least end among the in-sync replicas. Two things can keep it lower: a follower that is about to join the ISR, and an ISR below `min.insync.replicas`. (The end is LEO for the leader, the offset of the last fetch for a follower.)
 # 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
 # A log has ten records. Follower 1 fetches from 8, follower 2 from 6; a third has four records:
@@ -167,7 +166,7 @@ erratum(
 # %% [markdown]
 # ### Many ways, one setter
 #
-# `update_high_watermark` serves a load, a truncation, a log start above the mark, and the follower's method. Here a log has ten records, and its high watermark is 6. We ask for 12.
+# `update_high_watermark` is called when a log is loaded or cut, when its start passes the mark, and by the follower's method. Here a log has ten records and the mark 6. We ask for 12. (Its place, `segment=[0:690]`: byte 690 of the segment that begins at 0. `[-1:-1]`: unknown.)
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -190,7 +189,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The method moves a value outside of the log to the nearest bound. The setter replaces one immutable `LogOffsetMetadata` by another, so readers need no lock. Then it tells the producers' state and the listener, and moves the LSO. `update_high_watermark` can also move the mark **back**:
+# A value outside of the log becomes the nearest bound. The setter replaces one immutable object by another, so readers need no lock. It also moves the LSO. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -200,7 +199,7 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 # %% [markdown]
 # ### The leader's method
 #
-# `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the ISR, and when it becomes leader. The method returns the **old** mark if it moved, else None: so `Partition` knows whether it can answer waiting producers.
+# `Partition` calls `maybe_increment_high_watermark` after an append, after a fetch that tells something new, after a change of the ISR, and when it becomes leader. The method returns the **old** mark if it moved, else None: so `Partition` knows whether it can answer waiting producers. (With `acks=all` they wait until the mark has passed their records.)
 
 # %%
 predict(
@@ -276,11 +275,11 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# A read finds whole batches and reports where a batch begins, so this one moved the mark from 34 down to 33. Kafka does the same. Rule 3 still holds: a mark that comes from a fetch lies between batches, so no read moves it.
+# A read finds whole batches, so this one moved the mark from 34 down to 33. Rule 3 still holds: a mark that comes from a fetch lies between batches, so no read moves it.
 #
 # ### A leader and two followers
 #
-# Each row of the table is one fetch that reaches the leader. *Fetch from x* says: I have everything below x. The leader knows nothing else about the follower's log.
+# Each pair below is one fetch that reaches the leader. *Fetch from x* says: I have everything below x. The leader knows nothing else about the follower's log.
 
 # %%
 fetches = [
@@ -307,8 +306,7 @@ replicas.play(at=3)
 
 # %% [markdown]
 # The mark is one fetch late. A follower has records 0 to 4 on disk after the response, but the leader knows it only when the
-# next fetch asks for 5. If the response to that fetch carries records, it still carries the old high watermark: the leader first reads,
-# then raises it.
+# next fetch asks for 5. The leader reads first and raises the mark after that: a response with records has the old mark.
 #
 # Drag the fetches yourself. Can you make the mark fall?
 
@@ -319,7 +317,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# You can't. Now the leader of the table gets four more records. Follower 1 fetches all of them; follower 2 is slow and leaves the ISR.
+# You can't. Now the same leader gets four more records. Follower 1 fetches all of them; follower 2 is slow and leaves the ISR.
 
 # %%
 for number in range(8, 12):

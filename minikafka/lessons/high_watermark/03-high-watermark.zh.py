@@ -51,7 +51,7 @@ print("同一个消费者再读一次，看到", values_of(follower, FetchIsolat
 print("高水位", leader.high_watermark, " 消费者看到", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# offset 2 原来是消息 `2`，现在成了消息 `7`。从 follower 那次拉取起，高水位就在 2。只读到那里的消费者，根本不会看到消息 `2`。
+# offset 2 原来是消息 `2`，现在成了消息 `7`。follower 从 offset 2 拉取过：leader 由此知道它有 0 和 1，就把高水位推进到 2。只读到那里的消费者，根本不会看到消息 `2`。
 #
 # **每一个同步副本都有了某条消息，这条消息才可见，绝不提前。**
 
@@ -166,7 +166,7 @@ erratum(
 # %% [markdown]
 # ### 多条路，一个 setter
 #
-# 加载、截断、日志起始位移越过高水位时，以及 follower 的方法，都调用 `update_high_watermark`。这里的日志有十条消息，高水位在 6，要求把它设为 12。
+# 加载、截断、日志起始位移越过高水位时，以及 follower 的方法，都调用 `update_high_watermark`。这里的日志有十条消息，高水位在 6，要求把它设为 12。（高水位是一个 `LogOffsetMetadata`：`(offset=10, segment=[0:690])` 是 offset 10，在从 0 开始的日志段的字节 690 处；`[-1:-1]` 表示不知道位置。）
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -199,7 +199,7 @@ ruler.snap("update_high_watermark(4)：可以下降").play()
 # %% [markdown]
 # ### leader 的方法
 #
-# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位移动了，这个方法就返回**原来的**高水位，否则返回 None：`Partition` 由此知道，能否应答正在等待的生产者。
+# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位移动了，这个方法就返回**原来的**高水位，否则返回 None：`Partition` 由此知道，能否应答正在等待的生产者。（`acks=all` 的生产者一直等到高水位越过它的消息。）
 
 # %%
 predict(
@@ -279,7 +279,7 @@ walk.play()
 #
 # ### 一个 leader 和两个 follower
 #
-# 表中每一行是一次到达 leader 的拉取。*从 x 拉取*的意思是：x 以下的我都有了。除此之外，leader 没有别的办法了解 follower。
+# 列表中的每一对是一次到达 leader 的拉取。*从 x 拉取*的意思是：x 以下的我都有了。除此之外，leader 没有别的办法了解 follower。
 
 # %%
 fetches = [
@@ -316,7 +316,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# 不能。现在上面那张表里的 leader 又得到四条消息。follower 1 把它们全部拉取；follower 2 很慢，离开了 ISR。
+# 不能。现在同一个 leader 又得到四条消息。follower 1 把它们全部拉取；follower 2 很慢，离开了 ISR。
 
 # %%
 for number in range(8, 12):

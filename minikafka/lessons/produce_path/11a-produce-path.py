@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*; *Append*, for one step skipped here.
+# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*.
 #
 # **Afterwards you can decide:** which `acks` and `min.insync.replicas` your data need, and what an answer to a producer is worth.
 #
@@ -35,14 +35,14 @@ predict(
 )
 
 # %% [markdown]
-# Two ways. **Read:** predict, run, explain. **Rebuild:** the notebook beside it. A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 print("the producer of b was told:", producer)
 print("now broker", hasty.leader, "leads, and a consumer gets:", *got)
 
 # %% [markdown]
-# The producer was told that `b` is safe, and has forgotten it. No live broker has it. The same with the wait (`committed("a")` appends `a` and commits it):
+# The producer was told that `b` is safe, and has forgotten it. No live broker has it. Now the same, but the leader waits. (`committed("a")` appends `a` and commits it.)
 
 # %%
 sound = Replication(3, min_isr=2).committed("a")
@@ -72,7 +72,7 @@ diagram("produce_path")
 # 3. With `acks=all` a partition takes nothing while fewer than the minimum are in sync.
 # 4. Success with `acks=all` means: the high watermark has reached the required offset.
 #
-# The next cell shows each rule; `produce` asks for `acks=all` unless told otherwise. (`produce(("orders-0", "a b"))` sends broker 0 one batch of two records; `["c", "d"]` would be two batches. `in_sync()`: the followers fetch until each broker knows what the others have.)
+# The next cell shows each rule; `produce` asks for `acks=all` unless told otherwise. (`produce(("orders-0", "a b"))` sends broker 0 one batch of two records; `["c", "d"]` would be two batches. `in_sync()`: the followers fetch until each broker knows what the others have. Broker 0 leads.)
 
 # %%
 path = ProducePath(2, min_isr=2)
@@ -109,7 +109,7 @@ predict(
 )
 
 # %% [markdown]
-# Now with two records for `orders-0`, too. (`Log._append` runs as one step; the lesson *Append* walks through it.)
+# Now a request that also has two records for `orders-0`. (`Log._append` runs as one step; the lesson *Append* walks through it.)
 
 # %%
 LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
@@ -117,7 +117,7 @@ walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x"))
 PathWalk(walk, pictured=[10]).play()
 
 # %% [markdown]
-# From version 13 on a request has topic ids, and `KafkaApis` first turns them into names (the requests here have names). Then it asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class after `KafkaApis` sees `orders-9`. `Partition` checks leadership and replicas **before** the append. By default no answer waits for a flush. The last step of `append_records` makes the request wait.
+# From version 13 on a request has topic ids, and `KafkaApis` first turns them into names (the requests here have names). Then it asks: may this user write to the topic? Does the partition exist? Is it one batch, in the right format? So no class after `KafkaApis` sees `orders-9`. `Partition` checks leadership and replicas **before** the append. With `acks=all` the last step of `append_records` lets the request wait: for the other replicas, not for a flush.
 
 # %%
 asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
@@ -194,7 +194,7 @@ print(*alone, sep="\n")
 print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_watermark)
 
 # %% [markdown]
-# The minimum protects only producers that ask for it. With `acks=1` a producer writes on and is told `NONE`. But below the minimum the high watermark stands still, so no consumer sees these records yet. If broker 0 is lost now and broker 1 leads, they are gone.
+# The minimum protects only producers that ask for it. With `acks=1` a producer writes on and is told `NONE`. But below the minimum the high watermark stands still, so no consumer sees these records yet. If broker 0 is lost now and an unclean election makes broker 1 the leader, they are gone.
 
 # %%
 single = ProducePath(1, min_isr=3)
@@ -263,7 +263,7 @@ print(many.values(), odd, many.values("orders-1"))
 # %% [markdown]
 # In a map the later entry replaces the earlier one: of `p q` and `r` only `r` was appended. Errors have a map of their own. `orders-1` is in both maps: `s` was appended, and the client is told `INVALID_RECORD`, because errors are put into the response last (exercise 2).
 #
-# **You have two hours? Stop here, and read the card at the end of this page.** Its table has the answer for each `acks`. Time-outs are in [The produce purgatory](11b-produce-purgatory.ipynb), retries in [Producers and transactions](05-producers-and-transactions.ipynb).
+# **You have two hours? Stop here, after the question in part 7 and the card.** Its table has the answer for each `acks`. Time-outs are in [The produce purgatory](11b-produce-purgatory.ipynb), retries in [Producers and transactions](05-producers-and-transactions.ipynb).
 #
 # ## 5. Three witnesses
 #
@@ -376,7 +376,7 @@ print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')
 # | `acks` | at least `min.insync.replicas` in sync | fewer |
 # |:---|:---|:---|
 # | `0` | appended; no answer | appended; no answer |
-# | `1` | appended; `NONE` at once | appended; `NONE` at once, but no consumer sees it yet |
+# | `1` | appended; `NONE` (success) at once | appended; `NONE` at once, but no consumer sees it yet |
 # | `all` | appended; `NONE` once the high watermark has reached the required offset | nothing is appended: `NOT_ENOUGH_REPLICAS` |
 
 # %% [markdown]

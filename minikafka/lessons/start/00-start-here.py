@@ -64,7 +64,7 @@ for file in sorted(directory.iterdir()):
     print(f"{file.stat().st_size:5} bytes  {file.name}")
 
 # %% [markdown]
-# Six **segments**: each is a `.log` with the records and two small files that help to find them. The numbers in the names are offsets: the files named 15 are a segment with the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default.)
+# Six **segments**: each is a `.log` with the records and two small files that help to find them. The numbers in the names are offsets: the files named 15 are a segment with the records from offset 15 on. (These segments are tiny. A broker's hold a gigabyte by default. The card names the other files.)
 #
 # The bytes of a `.log`:
 
@@ -97,7 +97,7 @@ from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOpti
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
 # %% [markdown]
-# In the list of files above, each `.index` has 16 bytes. Now we open a new log and append one record. An index entry has 8 bytes, and a segment's first batch gets no entry. An open log maps its newest index into memory, and a mapping has a fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
+# In the list of files above, each `.index` has 16 bytes: two entries of 8 bytes. (Not every batch gets an entry, a segment's first batch never.) Now we open a new log and append one record. An open log maps its newest index into memory, and a mapping has a fixed size. `segment.index.bytes`, 10 MiB by default, limits the size of an index.
 
 # %%
 log = fresh_log()
@@ -119,13 +119,13 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# The log makes the two indexes of its newest segment at full size (rounded down to whole entries, 12 bytes in a time index), and cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
+# A log creates both indexes of its newest segment at full size (whole entries; 12 bytes each in a time index). It cuts them when the next segment begins or the log is closed. So on a running broker `ls -l` shows index files far larger than their
 # `.log`, two for each partition. The lesson *Segments* shows what an index holds.
 
 # %% [markdown]
 # ## 3. How a lesson works
 #
-# **Predict:** you say what will happen, the code runs, and the page names a wrong idea. Here a log gets three records. It runs alone, without a broker's `Partition`. A consumer reads from offset 0.
+# **Predict:** you say what will happen, the code runs, and the page names a wrong idea. Here a log gets three records. It runs alone. A consumer reads from offset 0.
 
 # %%
 from minikafka import FetchIsolation
@@ -152,7 +152,7 @@ log.update_high_watermark(3)
 ruler.snap("the in-sync replicas have them, too: the high watermark goes up").play()
 
 # %% [markdown]
-# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. On a broker `Partition` raises it. Here only our call `update_high_watermark(3)` did.
+# A consumer reads below the **high watermark** (HW). The HW goes up only when all in-sync replicas have the records. On a broker, `Partition` raises it; here our call `update_high_watermark(3)` did.
 #
 # The **stepper** runs a real method and stops at its numbered steps. Each frame shows the source, the changes, and a link to Kafka's method.
 
@@ -184,7 +184,7 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 # %% [markdown]
 # Each append began its own segment. After the `with` block minikafka is as before.
 #
-# A lesson has seven parts. The last one, the honesty box, says what is the same as in Kafka, what is simpler, and what is not shown. An *Erratum* compares a sentence of older texts with the source and a run.
+# A lesson has seven parts. The last one, the honesty box, says what is the same as in Kafka, what is simpler, and what is not shown. An *Erratum* corrects a sentence of older texts; you may skip it.
 #
 # `make lab` (without a clone of the project: `minikafka lab`) opens a working copy of the lessons, so change what you like. `make fresh NOTEBOOK=02` restores a lesson
 # and keeps yours beside it.
@@ -242,7 +242,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# Each line is a quantity, with the witnesses that gave a value. Spark gives none where it has no rule, and that does not count as agreement.
+# Each line is a quantity, with its witnesses and the number of their values that were compared with minikafka's. Spark gives none where it has no rule, and that does not count as agreement.
 #
 # Now minikafka alone rolls *always*. (Operations are counted from 0. A new log
 # has one empty segment.)

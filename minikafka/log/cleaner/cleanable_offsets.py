@@ -3,7 +3,7 @@
 import logging
 from typing import NamedTuple
 
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.log.log import Log
 
 logger = logging.getLogger(__name__)

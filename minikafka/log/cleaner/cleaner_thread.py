@@ -11,7 +11,7 @@ from minikafka.common.errors import (
     LogCleaningException,
     ThreadShutdownException,
 )
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.throttler import Throttler
 from minikafka.common.time import Time

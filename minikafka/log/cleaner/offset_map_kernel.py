@@ -12,7 +12,7 @@ Kafka: `SkimpyOffsetMap`; `java.security.MessageDigest`.
 from collections.abc import MutableSequence, Sequence
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.record.kernels.column import Column
 
 INTS_PER_SLOT = 3

@@ -1,6 +1,6 @@
 """Which segments are compacted into one."""
 
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.log.log_segment import LogSegment
 
 

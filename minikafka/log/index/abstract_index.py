@@ -19,7 +19,7 @@ from minikafka.common.errors import (
     InternalError,
     NullPointerException,
 )
-from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, to_long
+from minikafka.common.java.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, to_long
 from minikafka.common.plain_ways import CopiedFile
 from minikafka.record.files.file_channel import FileChannel
 

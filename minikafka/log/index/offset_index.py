@@ -5,7 +5,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, InvalidOffsetException
-from minikafka.common.java_numbers import to_int, to_long
+from minikafka.common.java.java_numbers import to_int, to_long
 from minikafka.log.index.abstract_index import AbstractIndex
 
 _ENTRY = Struct(">ii")

@@ -10,7 +10,7 @@ from minikafka.common.errors import (
     IllegalStateException,
     InvalidOffsetException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.log.index.abstract_index import AbstractIndex
 from minikafka.record.format.record_batch import NO_TIMESTAMP
 

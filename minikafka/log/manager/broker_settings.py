@@ -8,7 +8,7 @@ from typing import cast
 
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 
 _SAME_MEANING = {
     "segment.bytes": "log.segment.bytes",

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
@@ -46,8 +46,11 @@ class LogDirs:
         log_dirs: Sequence[Path],
         initial_offline_dirs: Iterable[Path],
         log_dir_failure_channel: LogDirFailureChannel,
+        held_locks: Iterable[FileLock] = (),
     ):
         """Make missing directories, lock them all and read their ids; report those that cannot be used.
+
+        `held_locks`: those that the caller has from `lock_log_dir`; they are released with the others from now on.
 
         Raises KafkaException when a directory is named twice or is in use, FatalExitError when none can be used.
         """
@@ -57,7 +60,7 @@ class LogDirs:
         self._live_log_dirs = self._create_and_validate({Path(log_dir).absolute() for log_dir in initial_offline_dirs})
         self._locks: list[FileLock] = []
         try:
-            self._lock_log_dirs()
+            self._lock_log_dirs({lock.file.parent: lock for lock in held_locks})
             self.directory_ids = self._load_directory_ids()
             """The id (22 characters) of each live directory that has one, by the directory's path."""
         except BaseException:
@@ -213,25 +216,17 @@ class LogDirs:
             )
         return live_log_dirs
 
-    def _lock_log_dirs(self) -> None:
+    def _lock_log_dirs(self, held: Mapping[Path, FileLock]) -> None:
         """Lock all directories; one whose lock file cannot be written is reported, and stays live.
 
         Kafka: `LogManager.lockLogDirs`.
         """
         for log_dir in self._live_log_dirs:
             try:
-                lock = FileLock(log_dir / LOCK_FILE_NAME)
-                locked = lock.try_lock()
+                self._locks.append(held[log_dir] if log_dir in held else lock_log_dir(log_dir))
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
                     str(log_dir), f"Disk error while locking directory {log_dir}", error
-                )
-                continue
-            self._locks.append(lock)
-            if not locked:
-                raise KafkaException(
-                    f"Failed to acquire lock on file .lock in {log_dir}. "
-                    "A Kafka instance in another process or thread is using this directory."
                 )
 
     def _load_directory_ids(self) -> dict[str, str]:
@@ -250,6 +245,26 @@ class LogDirs:
                 if directory_id is not None:
                     directory_ids[str(log_dir)] = directory_id
         return directory_ids
+
+
+def lock_log_dir(log_dir: Path) -> FileLock:
+    """Lock a log directory that is there. Raises KafkaException when it is in use, OSError.
+
+    Kafka: `LogManager.lockLogDirs`.
+    """
+    lock = FileLock(log_dir / LOCK_FILE_NAME)
+    try:
+        is_ours = lock.try_lock()
+    except BaseException:
+        lock.unlock_and_close()
+        raise
+    if not is_ours:
+        lock.unlock_and_close()
+        raise KafkaException(
+            f"Failed to acquire lock on file .lock in {log_dir}. "
+            "A Kafka instance in another process or thread is using this directory."
+        )
+    return lock
 
 
 def _join(log_dirs: Iterable[Path]) -> str:

@@ -20,7 +20,8 @@ from minikafka.common.errors import (
     NoSuchElementException,
     RuntimeException,
 )
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.file_lock import FileLock
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.job_pool import JobPool
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -109,6 +110,7 @@ class LogManager:
         producer_state_manager_config: ProducerStateManagerConfig | None = None,
         producer_id_expiration_check_interval_ms: int = 600_000,
         stop_at_os_errors: bool = False,
+        held_locks: Iterable[FileLock] = (),
     ):
         """Make, check and lock the log directories; no log is loaded before `startup`.
 
@@ -120,12 +122,13 @@ class LogManager:
           settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
           log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
         - `stop_at_os_errors`: an error of the operating system ends the load of a log, and cuts nothing (`Log.create`).
+        - `held_locks`: locks on log directories that the caller has taken, and gives away (`lock_log_dir`).
 
         Raises KafkaException when a log directory is named twice or is in use, FatalExitError when none can be used;
         OSError.
         """
         self.log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(max(len(log_dirs), 1))
-        self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel)
+        self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel, held_locks)
         try:
             self.checkpoints = LogDirCheckpoints(self.live_log_dirs, self.log_dir_failure_channel)
         except BaseException:

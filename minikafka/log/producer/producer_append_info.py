@@ -9,7 +9,7 @@ from minikafka.common.errors import (
     OutOfOrderSequenceException,
     TransactionCoordinatorFencedException,
 )
-from minikafka.common.java_numbers import INT_MAX, SHORT_MAX
+from minikafka.common.java.java_numbers import INT_MAX, SHORT_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata

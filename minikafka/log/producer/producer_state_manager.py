@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentException
 from minikafka.common.java.java_hash_map import JavaHashMap
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.common.sorted_map import SortedMap
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition

@@ -5,7 +5,7 @@ gives it a function that takes a request's bytes.
 
 In reading order:
 
-- `listeners`, `socket_server_config`: where to listen, and the settings of it.
+- `socket_server_config`: where to listen, and the other settings of sockets.
 - `connection_quotas`, `memory_pool`: how many connections there may be, and how much memory their requests may take.
 - `kafka_channel`: one connection, with the request that is being read and the answer that is being sent.
 - `socket_server`: the loop.

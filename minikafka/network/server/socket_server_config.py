@@ -1,12 +1,12 @@
 """The settings of a broker's sockets."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
+from minikafka.common.endpoint import SECURITY_PROTOCOLS, Endpoint
 from minikafka.common.errors import ConfigException, IllegalArgumentException, NumberFormatException
-from minikafka.common.java_numbers import INT_MAX, parse_int
-from minikafka.network.server.listeners import listener_list_to_end_points
+from minikafka.common.java.java_numbers import INT_MAX, parse_int
 
 _FAILED_AUTHENTICATION_DELAY_MS = 100  # Kafka's default of a setting that is left out here
 _OF_A_LISTENER = "listener.name.{}.max.connections"
@@ -42,9 +42,7 @@ class SocketServerConfig(AbstractConfig):
         settings that contradict each other.
         """
         super().__init__(CONFIG, props)
-        self.endpoints = listener_list_to_end_points(
-            self.get_list("listeners"), self.get_list("listener.security.protocol.map")
-        )
+        self.endpoints = _endpoints(self.get_list("listeners"), self.get_list("listener.security.protocol.map"))
         """Kafka: `AbstractKafkaConfig.listeners`."""
         given = self.values["inter.broker.listener.name"]
         self.inter_broker_listener_name = str(given).upper() if given is not None else "PLAINTEXT"
@@ -81,6 +79,20 @@ class SocketServerConfig(AbstractConfig):
                 f"should always be less than connections.max.idle.ms={max_idle} to prevent failed authentication "
                 "responses from timing out"
             )
+
+
+def _endpoints(listeners: Iterable[str], security_protocol_map: Iterable[str]) -> list[Endpoint]:
+    """The listeners, in their order. Raises what `Endpoint.parse` raises; IllegalArgumentException for SSL or SASL."""
+    protocols = {name: name for name in SECURITY_PROTOCOLS}
+    for name, _, protocol in (entry.partition(":") for entry in security_protocol_map):
+        protocols[name.strip().upper()] = protocol.strip()
+    endpoints = [Endpoint.parse(text, protocols) for text in listeners]
+    for name in (endpoint.listener_name for endpoint in endpoints):
+        if protocols[name] != "PLAINTEXT":
+            raise IllegalArgumentException(
+                f"Listener {name} would have the security protocol {protocols[name]}: minikafka serves PLAINTEXT"
+            )
+    return endpoints
 
 
 def _overrides(text: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from minikafka.common.errors import CorruptRecordException, KafkaException, OutOfMemoryError, RecordTooLargeException
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.record.files.stream_window import MAX_DECOMPRESSED_BYTES

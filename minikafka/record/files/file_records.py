@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.record.files.file_channel import FileChannel, HasFileno
 from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch, file_batches, whole_batches
 from minikafka.record.format.memory_records import MemoryRecords

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.record.files.stream_window import WINDOW_SIZE, StreamWindow
 from minikafka.record.kernels import kernel
 from minikafka.record.kernels.record_columns import skip_headers

@@ -4,7 +4,7 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NullPointerException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.batch_header import write_header
 from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker

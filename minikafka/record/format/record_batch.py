@@ -10,7 +10,7 @@ from minikafka.common.errors import (
     CorruptRecordException,
     InvalidRecordException,
 )
-from minikafka.common.java_numbers import LONG_MAX, to_long
+from minikafka.common.java.java_numbers import LONG_MAX, to_long
 from minikafka.record.codecs.compression import CompressionType, pieces
 from minikafka.record.files.stream_window import MAX_DECOMPRESSED_BYTES, StreamWindow
 from minikafka.record.format.batch_header import (

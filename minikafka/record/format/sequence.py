@@ -1,6 +1,6 @@
 """Sequence numbers of producers: 0 … 2147483647, and around."""
 
-from minikafka.common.java_numbers import INT_MAX, to_int
+from minikafka.common.java.java_numbers import INT_MAX, to_int
 
 
 def increment_sequence(sequence: int, increment: int) -> int:

@@ -19,7 +19,7 @@ Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.Record
 from collections.abc import Sequence
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
+from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN
 
 # How the records lie in the data. Kafka has a reader for each, and the three report the same damage differently.
 BUFFER = 0  # an uncompressed batch: record bodies are read from the batch itself

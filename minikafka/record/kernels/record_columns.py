@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.record.format.record import Header, Record
 from minikafka.record.format.sequence import increment_sequence
 from minikafka.record.kernels import filter_kernel, kernel, writing_kernel

@@ -11,7 +11,7 @@ Kafka: `DefaultRecord.writeTo`; `ByteUtils.writeVarint`, `writeVarlong`, `sizeOf
 from collections.abc import Sequence
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.record.kernels.column import Column
 from minikafka.record.kernels.kernel import SUMMARY_SIZE, read_varint
 from minikafka.record.kernels.unbatched_records import UnbatchedHeaders, UnbatchedRecords

@@ -13,7 +13,7 @@ from minikafka.common.errors import (
     InvalidRecordException,
     UnsupportedOperationException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java.java_numbers import to_long
 from minikafka.record.codecs.compression import CompressionType, pieces
 from minikafka.record.files.stream_window import MAX_DECOMPRESSED_BYTES, WINDOW_SIZE, StreamWindow
 from minikafka.record.format.batch_header import LOG_OVERHEAD

@@ -14,7 +14,7 @@ from minikafka.common.errors import (
     KafkaStorageException,
     RecordTooLargeException,
 )
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log

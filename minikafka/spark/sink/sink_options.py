@@ -13,7 +13,7 @@ from minikafka.common.errors import (
     NumberFormatException,
     PolicyViolationException,
 )
-from minikafka.common.java_numbers import INT_MAX, parse_int
+from minikafka.common.java.java_numbers import INT_MAX, parse_int
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME, validate
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 from minikafka.log.log_config import INTERNAL_SEGMENT_BYTES_CONFIG, LogConfig

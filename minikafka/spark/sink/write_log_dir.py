@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minikafka.common import errors
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.java_numbers import INT_MAX, LONG_MAX
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX
 from minikafka.spark.our_line_first import raised_by_us
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.errors import KafkaStorageException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.topic import validate
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name

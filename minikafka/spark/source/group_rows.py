@@ -26,7 +26,7 @@ from pyspark.sql.types import DataType, IntegerType, LongType, StringType, Times
 
 from minikafka.common.errors import NullPointerException
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.spark.source.batch_columns import BatchColumns

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
-from minikafka.common.java_numbers import LONG_MAX, LONG_MIN, parse_int
+from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN, parse_int
 from minikafka.common.topic_partition import TopicPartition
 
 OFFSETS_FORM = '{"topicA": {"0": 23, "1": -1}, "topicB": {"0": -2}}'

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from pyspark.sql.datasource import InputPartition
 
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from minikafka.common.java_numbers import LONG_MAX
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_numbers import LONG_MAX
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.kernels.record_columns import RecordColumns

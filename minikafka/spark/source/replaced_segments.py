@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_segments_on_disk import segments_in

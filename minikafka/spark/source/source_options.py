@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.common.java_numbers import INT_MAX, LONG_MAX, parse_long
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX, parse_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import Mode, OnDamage
 from minikafka.spark.source.json_option import numbers_of

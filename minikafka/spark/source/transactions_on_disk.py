@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
 from minikafka.log.log_file_utils import (
     PRODUCER_SNAPSHOT_FILE_SUFFIX,

@@ -26,7 +26,7 @@ from minikafka.common.errors import (
     StringIndexOutOfBoundsException,
 )
 from minikafka.common.java.java_hash_map import JavaHashMap
-from minikafka.common.java_numbers import INT_MAX, parse_int, parse_long, to_long
+from minikafka.common.java.java_numbers import INT_MAX, parse_int, parse_long, to_long
 from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.log.index.time_index import TimeIndex
 from minikafka.log.index.transaction_index import TransactionIndex

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from minikafka.common.errors import BufferUnderflowException, IllegalArgumentException, NullPointerException
-from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.java.java_utf8 import decode_utf8
 from minikafka.messages.framed_message import read_framed
 from minikafka.record.format.record import Record
 from minikafka.tools.dump_log.java_json import java_json

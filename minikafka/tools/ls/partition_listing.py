@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import IOException, KafkaException, NumberFormatException
-from minikafka.common.java_numbers import parse_long
+from minikafka.common.java.java_numbers import parse_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name

@@ -27,8 +27,8 @@ from minikafka.common.errors import (
     RuntimeException,
 )
 from minikafka.common.file_lock import FileLock
-from minikafka.common.java_numbers import parse_int
-from minikafka.common.java_properties import read_properties_file
+from minikafka.common.java.java_numbers import parse_int
+from minikafka.common.java.java_properties import read_properties_file
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.cleaner.cleaner_config import CleanerConfig

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import NamedTuple, Protocol
 
 from minikafka.common.errors import CorruptRecordException, KafkaException
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.log.index.transaction_index import CURRENT_VERSION, TOTAL_SIZE
 from minikafka.log.log_file_utils import (
     DELETE_DIR_SUFFIX,

@@ -8,7 +8,7 @@ must refuse.
 import random
 from dataclasses import dataclass, field
 
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.witness.log import operations as ops
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.offsets import At

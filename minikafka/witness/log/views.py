@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.witness.log.dataframes import (
     BATCHES,
     OPERATIONS,

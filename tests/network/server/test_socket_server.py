@@ -16,7 +16,6 @@ from minikafka.common.time import ManualTime
 from minikafka.messages.message_sink import MessageSink
 from minikafka.network.request import NoBytes
 from minikafka.network.server.kafka_channel import ChannelMuteState
-from minikafka.network.server.listeners import listener_list_to_end_points
 from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.record.files.file_records import FileRecords
@@ -374,9 +373,12 @@ def test_a_port_that_is_taken_is_told_and_nothing_stays_open():
 
 
 def test_listeners_are_parsed_as_by_kafka():
-    parsed = listener_list_to_end_points(
-        ["PLAINTEXT://:9092", "inner://[::1]:0", "X://host-1.a_b:19092"], ["INNER:PLAINTEXT", "X:PLAINTEXT"]
-    )
+    parsed = SocketServerConfig(
+        {
+            "listeners": "PLAINTEXT://:9092,inner://[::1]:0,X://host-1.a_b:19092",
+            "listener.security.protocol.map": "INNER:PLAINTEXT,X:PLAINTEXT",
+        }
+    ).endpoints
     assert parsed == [Endpoint("PLAINTEXT", "", 9092), Endpoint("INNER", "::1", 0), Endpoint("X", "host-1.a_b", 19092)]
     assert [str(endpoint) for endpoint in parsed] == ["PLAINTEXT://:9092", "INNER://[::1]:0", "X://host-1.a_b:19092"]
     for text, kind, words in (
@@ -386,7 +388,7 @@ def test_listeners_are_parsed_as_by_kafka():
         ("SSL://:1", IllegalArgumentException, "minikafka serves PLAINTEXT"),
     ):
         with pytest.raises(kind, match=words):
-            listener_list_to_end_points([text])
+            SocketServerConfig({"listeners": text})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Python's `int` takes more text (blanks around, underscores) and has no limits.
 import math
 import re
 
-from minikafka.common.errors import NumberFormatException
+from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 
 SHORT_MIN, SHORT_MAX = -(2**15), 2**15 - 1
 """The smallest and the largest 16-bit number. Java: `Short.MIN_VALUE`, `Short.MAX_VALUE`."""
@@ -64,6 +64,12 @@ def to_long(number: int) -> int:
     if LONG_MIN <= number <= LONG_MAX:
         return number
     return ((number + 2**63) & 0xFFFF_FFFF_FFFF_FFFF) - 2**63
+
+
+def require_number(what: str, number: object, least: int, most: int) -> None:
+    """Raises IllegalArgumentException, which names `what`, unless `number` is an int from `least` to `most`."""
+    if type(number) is not int or not least <= number <= most:
+        raise IllegalArgumentException(f"{what} {number!r} is no number from {least} to {most}")
 
 
 def _parse(text: str, smallest: int, largest: int) -> int:
