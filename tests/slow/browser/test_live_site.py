@@ -94,7 +94,10 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
     )
     outputs = page.evaluate(OUTPUTS)
     for (source, stored), found in zip(code_cells(COURSE / f"{lesson}.ipynb"), outputs, strict=True):
-        assert shown(found) == stored, source
+        if source.endswith("my_progress()"):  # the live lessons are a working copy, the course is none
+            assert "Download all that you did" in str(shown(found)), source
+        else:
+            assert shown(found) == stored, source
     assert page.evaluate(LINES_BESIDE) == len(re.findall(r"= three_witnesses\(", page.evaluate(SOURCES)))
     assert blocked == []
     context.close()
