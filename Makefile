@@ -11,8 +11,8 @@ SEED ?= 1
 PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 20 )))
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
-# which take longest, would come last and leave the other process idle.
+# Tests run in two processes; a file's tests stay together. The files that take longest come first (tests/file_seconds.py),
+# not those with the most tests: else one process would be idle at the end.
 PYTEST := $(BIN)/python -m pytest
 # A plugin that only `make nbval` needs, and that takes a second to import.
 WITHOUT_NBVAL := -p no:nbval
@@ -27,6 +27,7 @@ help:
 	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
 	@echo "make test       every test"
 	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in two to three minutes"
+	@echo "make times      measure how long each file of tests takes: both processes of the tests are kept busy by that"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
 	@echo "make notebooks  build the notebooks from their texts in minikafka/lessons/"
@@ -60,19 +61,24 @@ test: ready-dev
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
-	@echo "of tests whose cases are many of one kind a tenth runs, or a quarter. PART=all asks and runs everything"
+	@echo "of tests whose cases are many of one kind a part runs, from a half to a twentieth. PART=all asks and runs everything"
 	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q $(WITHOUT_NBVAL) --quick $(WORKERS) --dist worksteal tests
+	$(BIN)/python -m tests.two_halves -q $(WITHOUT_NBVAL) --quick
+
+times: ready-dev
+	@$(FETCH)
+	$(PYTEST) -q $(WITHOUT_NBVAL) --quick --write-seconds tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) --ask-kafka $(PART) --part $(PART) --write-seconds tests
 
 lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` the lessons are compared too, and a tenth of them also in a browser.
+# In `make test` a quarter of the lessons is compared too, another one each day, and a twentieth of them also in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks
@@ -158,4 +164,4 @@ ready-site:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz
+.PHONY: help lab fresh test quick times lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz

@@ -7,8 +7,10 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from tests.answered_logs import AnsweredLogs
+from tests.file_seconds import half, longest_first, note
 from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import PARTS, AnswerFiles
 from tests.two_logs import SMALL, TwoLogs, pairs
@@ -26,6 +29,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
+_TESTS = Path(__file__).parent
 _NOT_QUICK = {"kafka_broker", "damage", "differential"}
 
 
@@ -52,6 +56,8 @@ def pytest_addoption(parser):
     )
     parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
+    parser.addoption("--half", type=int, choices=[1, 2], help="run this half of the files, and read no other")
+    parser.addoption("--write-seconds", action="store_true", help="note how long each file of tests takes")
     parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
     parser.addoption(
         "--patience", type=float, default=240, help="seconds until the JVMs of a test that hangs are killed"
@@ -80,10 +86,21 @@ def _refuse_java(event, arguments):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Rooms of which `--quick` leaves out everything need not be read."""
-    if config.getoption("--quick") and collection_path.parent == Path(__file__).parent / "slow":
-        return collection_path.name in _NOT_QUICK or None
+    """Rooms of which `--quick` leaves out everything need not be read, nor files of the other half."""
+    if config.getoption("--quick") and collection_path.parent == _TESTS / "slow" and collection_path.name in _NOT_QUICK:
+        return True
+    if config.getoption("--half") and collection_path.match("test_*.py"):
+        in_half = _half_of_the_files(config.getoption("--half"), config.getoption("--quick"))
+        return collection_path not in in_half or None
     return None
+
+
+@lru_cache
+def _half_of_the_files(number: int, quick: bool) -> set[Path]:
+    paths = [path.relative_to(_TESTS.parent) for path in _TESTS.rglob("test_*.py")]
+    if quick:
+        paths = [path for path in paths if _NOT_QUICK.isdisjoint(path.parts)]
+    return {_TESTS.parent / path for path in half(number, list(map(str, paths)), quick=quick)}
 
 
 def pytest_collection_modifyitems(config, items):
@@ -91,6 +108,8 @@ def pytest_collection_modifyitems(config, items):
     left_out = {item for item in items if (quick and _is_left_out(item)) or not _is_in_part(item, part)}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
+    if hasattr(config, "workerinput"):  # one of several processes
+        items[:] = longest_first(items)
 
 
 def pytest_collection_finish():
@@ -108,14 +127,15 @@ def _is_left_out(item) -> bool:
 def _is_in_part(item, part: str) -> bool:
     """Whether a run of that part runs the test: of tests `in_parts(n)` those cases that fall to it ("all": every case).
 
-    Where a case falls to depends on its name alone: n runs have run all, and what several tests ask of one case, such
-    as an exercise, falls to the same run if they have as many parts.
+    Where a case falls to depends on its name alone, and a test without cases on its own: n runs have run all, and what
+    several tests ask of one case, such as an exercise, falls to the same run if they have as many parts.
     """
     marker = item.get_closest_marker("in_parts")
     if marker is None or part == "all":
         return True
     (parts,) = marker.args
-    return zlib.crc32(item.callspec.id.encode()) % parts == _number_among(parts, part)
+    name = item.callspec.id if hasattr(item, "callspec") else item.name
+    return zlib.crc32(name.encode()) % parts == _number_among(parts, part)
 
 
 def _number_among(parts: int, part: str) -> int:
@@ -278,9 +298,11 @@ def spark():
 
 # In CI nothing may be left out in silence: a test that is skipped there fails the run.
 _skipped = []
+_seconds: Counter[str] = Counter()
 
 
 def pytest_runtest_logreport(report):
+    _seconds[report.nodeid.partition("::")[0]] += report.duration
     if report.skipped and not hasattr(report, "wasxfail"):
         _skipped.append(report.nodeid)
 
@@ -295,6 +317,8 @@ def pytest_make_collect_report(collector):
 
 
 def pytest_sessionfinish(session, exitstatus):
+    if session.config.getoption("--write-seconds") and not hasattr(session.config, "workerinput"):
+        note(_seconds, quick=session.config.getoption("--quick"))
     if os.environ.get("CI") == "true" and _skipped and exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -46,9 +46,9 @@ class AuthHelper:
 
         Kafka: `AuthHelper.filterByAuthorized`.
         """
-        different = list(dict.fromkeys(names))
         if self._authorizer is None:
-            return set(different)
+            return set(names)
+        different = list(dict.fromkeys(names))
         allowed = self._authorizer.authorize(request, [Action(operation, resource_type, name) for name in different])
         return {name for name, is_allowed in zip(different, allowed, strict=True) if is_allowed}
 

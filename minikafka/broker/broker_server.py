@@ -4,6 +4,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from minikafka.broker.broker import Broker, swallow
@@ -11,6 +12,7 @@ from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaPrope
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import (
+    ClosedChannelException,
     ConfigException,
     FatalExitError,
     IllegalStateException,
@@ -136,8 +138,8 @@ class BrokerServer:
                 raise IllegalStateException("A node is started once: make another one on its directories")
             self._has_begun = True
         try:
-            self._cluster_id()  # or raise, before anything is made
             self._require_files_and_directories()
+            self._cluster_id()  # or raise, before anything is made
             self.sockets.open()
             self._scheduler.startup()
             self._cleaner_scheduler.startup()
@@ -196,7 +198,8 @@ class BrokerServer:
         except BaseException:
             self._let_go()
             for lock in self._locks:
-                lock.unlock_and_close()
+                with suppress(ClosedChannelException):  # the broker has released it
+                    lock.destroy()
             raise
 
     def kill(self) -> None:
@@ -312,13 +315,15 @@ class BrokerServer:
         A directory that cannot be listed has failed, which the broker will report. Kafka follows links.
         """
         for log_dir in self.log_dirs:
-            try:
-                directories = [log_dir, *(path for path in log_dir.iterdir() if path.is_dir())]
-                objections = [found for directory in directories for found in look_into(directory).objections]
-            except OSError:
-                continue
-            for path, objection in objections:
-                raise IOException(f"{path} {objection}")
+            directories = [log_dir]
+            with suppress(OSError):
+                directories += [path for path in log_dir.iterdir() if path.is_dir()]
+            for directory in directories:
+                objections = []
+                with suppress(OSError):
+                    objections = look_into(directory).objections
+                for path, objection in objections:
+                    raise IOException(f"{path} {objection}")
 
     def _lock_log_dirs(self) -> None:
         """Lock the directories that are there, before anything in them is written. Raises KafkaException for one that

@@ -151,14 +151,14 @@ class KafkaApis:
         """
         logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
         try:
-            # 1. Who serves it? That its version is enabled, `Request.parse` has seen to.
+            # 1. Which handler serves it? (`Request.parse` has checked that its version is enabled.)
             self._handlers.get(request.header.api_key, self._handle_unserved)(request)
         except Exception as error:
-            # 2. What a handler did not expect is an answer, too.
+            # 2. An error that the handler did not expect is answered, too.
             logger.exception("Unexpected error handling request %s", request)
             self._request_channel.send_error_response(request, error)
         finally:
-            # 3. Complete what others wait for, now that no lock is held.
+            # 3. Complete requests that wait, now that no lock is held.
             self._replica_manager.try_complete_actions()
         if not request.is_answered:
             logger.debug("%s: waits for %s", request, request.waits_for)

@@ -93,7 +93,7 @@ class ProduceHandler:
             request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
         )
         for topic_id_partition, records in known:
-            # 4. Does the partition exist? Whoever may not write to the topic does not learn it.
+            # 4. Does the partition exist? (A user who may not write to the topic does not learn it.)
             if topic_id_partition.topic not in writable:
                 unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
                 continue
@@ -227,10 +227,10 @@ def _partition_response(index: int, answer: PartitionResponse) -> PartitionProdu
         log_start_offset=answer.log_start_offset,
         error_message=answer.error_message,
     )
-    part.record_errors = [
-        PartitionProduceResponse.BatchIndexAndErrorMessage(
-            batch_index=error.batch_index, batch_index_error_message=error.message
+    for error in answer.record_errors:
+        part.record_errors.append(
+            PartitionProduceResponse.BatchIndexAndErrorMessage(
+                batch_index=error.batch_index, batch_index_error_message=error.message
+            )
         )
-        for error in answer.record_errors
-    ]
     return part

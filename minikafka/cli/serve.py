@@ -1,5 +1,6 @@
 """The command `minikafka serve`: a broker for real clients, on directories of its own."""
 
+import gc
 import logging
 import os
 import signal
@@ -71,6 +72,7 @@ def serve(
         log_dirs, settings, node_id=node_id, halt=lambda fatal: ended.set(), forgets_missing=forgets_missing
     )
     server.start()
+    gc.freeze()  # what a start has made stays: a look at all of it would hold up requests
     try:
         tell(f"minikafka serves {', '.join(map(str, server.endpoints))}")
         sys.stdout.flush()

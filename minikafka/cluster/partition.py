@@ -154,6 +154,7 @@ class Partition:
         self._log_manager = log_manager
         self._alter_partition_manager = alter_partition_manager
         self._topic_id = topic_id
+        self._log_ident = f"[Partition {topic_partition} broker={local_broker_id}] "  # what its log lines begin with
         # Guards roles, epochs, ISR and the choice of the high watermark. Kafka: `leaderIsrUpdateLock`.
         self._lock = threading.RLock()
         self._remote_replicas: dict[int, Replica] = {}  # replaced as a whole, so that it can be read without the lock
@@ -556,7 +557,7 @@ class Partition:
             if leader_log is None:
                 raise self._not_leader()
 
-            # 2. acks=all asks for a certain number of copies: without so many replicas in sync, do not begin.
+            # 2. With acks=all, refuse if fewer replicas than the minimum are in sync.
             min_isr = self._effective_min_isr(leader_log)
             in_sync_size = len(self.partition_state.isr)
             if in_sync_size < min_isr and required_acks == ACKS_ALL:
@@ -573,7 +574,7 @@ class Partition:
             # 4. The high watermark may rise at once: the leader may be alone in the ISR.
             leader_hw_incremented = self._maybe_increment_leader_hw(leader_log, self._time.milliseconds())
 
-        # 5. Whoever called wakes requests by this, once no lock is held.
+        # 5. Tell the caller whether it rose: it wakes waiting requests when no lock is held.
         info.leader_hw_change = LeaderHwChange.INCREASED if leader_hw_incremented else LeaderHwChange.SAME
         return info
 
@@ -791,11 +792,11 @@ class Partition:
         The arguments, and what is raised, are those of `Replica.update_fetch_state_or_throw`.
         Kafka: `Partition.updateFollowerFetchState`.
         """
-        # 1. The low watermark matters only to deletions of records that wait.
+        # 1. Note the low watermark, if DeleteRecords requests wait for it.
         old_low_watermark = self.low_watermark_if_leader if self._delayed_operations.num_delayed_delete > 0 else -1
         previous_end_offset = replica.state_snapshot.log_end_offset
 
-        # 2. Note how far it has come.
+        # 2. Note how far the follower has come.
         with self._lock:
             replica.update_fetch_state_or_throw(
                 follower_fetch_offset_metadata,
@@ -806,10 +807,10 @@ class Partition:
             )
         new_low_watermark = self.low_watermark_if_leader if self._delayed_operations.num_delayed_delete > 0 else -1
 
-        # 3. It may have caught up.
+        # 3. Has it caught up? Then propose to add it to the ISR.
         self._maybe_expand_isr(replica)
 
-        # 4. It may have been the last one that the high watermark waited for.
+        # 4. Has its end moved? Then the high watermark may rise.
         leader_hw_incremented = False
         if replica.state_snapshot.log_end_offset != previous_end_offset:
             with self._lock:
@@ -817,7 +818,7 @@ class Partition:
                 if leader_log is not None:
                     leader_hw_incremented = self._maybe_increment_leader_hw(leader_log, follower_fetch_time_ms)
 
-        # 5. Requests may have waited for either.
+        # 5. Has a watermark risen? Then check the waiting requests.
         if leader_hw_incremented or new_low_watermark > old_low_watermark:
             self.try_complete_delayed_requests()
 
@@ -945,11 +946,11 @@ class Partition:
             leader_log = self.leader_log_if_local
             if leader_log is None or not isinstance(current_state, CommittedPartitionState):
                 return
-            # 2. Who has stayed behind?
+            # 2. Which followers have been behind for too long?
             out_of_sync_replica_ids = self.get_out_of_sync_replicas(self.replica_lag_time_max_ms)
             if not out_of_sync_replica_ids:
                 return
-            # 3. Until the controller agrees, the high watermark waits for them all the same.
+            # 3. Until the controller agrees, the high watermark still waits for them.
             proposed_state = self._prepare_isr_shrink(current_state, out_of_sync_replica_ids)
         # 4. The answer may come at once, and wake requests.
         self._submit_alter_partition(proposed_state)
@@ -1203,10 +1204,6 @@ class Partition:
             self._log_manager.truncate_fully_and_start_at(self.topic_partition, new_offset, log_start_offset)
 
     # Texts
-
-    @property
-    def _log_ident(self) -> str:
-        return f"[Partition {self.topic_partition} broker={self._local_broker_id}] "
 
     def __str__(self) -> str:
         return (

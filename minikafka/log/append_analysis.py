@@ -78,7 +78,7 @@ def analyze_and_validate_records(
                 f"but it is {batch.base_offset}"
             )
 
-        # 3. A follower takes nothing from a leader that came after the leader that it asked.
+        # 3. A follower skips batches of a later leader epoch than the one in which it asked.
         skip_remaining_batches |= (
             origin is AppendOrigin.REPLICATION
             and partition_leader_epoch != NO_PARTITION_LEADER_EPOCH
@@ -108,7 +108,7 @@ def analyze_and_validate_records(
             last_offset = batch_last_offset
             last_leader_epoch = partition_leader_epoch
 
-            # 6. The size.
+            # 6. Check the size.
             size = batch.size_in_bytes
             if max_message_size is not None and size > max_message_size:
                 raise RecordTooLargeException(
@@ -116,13 +116,13 @@ def analyze_and_validate_records(
                     f"maximum configured value of {max_message_size})."
                 )
 
-            # 7. The CRC.
+            # 7. Check the CRC.
             if not batch.is_valid():
                 raise CorruptRecordException(
                     f"Record is corrupt (stored crc = {batch.checksum}) in topic partition {topic_partition}."
                 )
 
-            # 8. What the append needs to know about it.
+            # 8. Note what the append needs to know about the batch.
             if batch.max_timestamp > max_timestamp:
                 max_timestamp = batch.max_timestamp
             valid_bytes += size
@@ -187,7 +187,7 @@ def analyze_and_validate_producer_state(
 
     for batch in batches:
         if batch.has_producer_id:
-            # 1. A producer that got no answer sends again; only its last five batches can come twice.
+            # 1. Is it a retry? The log remembers the last five batches of each producer.
             if origin is AppendOrigin.CLIENT:
                 entry = producer_state_manager.last_entry(batch.producer_id)
                 duplicate = None if entry is None else entry.find_duplicate_batch(batch)
@@ -198,14 +198,14 @@ def analyze_and_validate_producer_state(
             if origin is AppendOrigin.CLIENT or origin is AppendOrigin.COORDINATOR:
                 _check_transaction_is_verified(producer_state_manager, batch, request_verification_guard)
 
-            # 3. Where the batch will lie, in case a transaction begins with it.
+            # 3. Note where the batch will lie, in case a transaction begins with it.
             first_offset_metadata = None
             if batch.is_transactional:
                 first_offset_metadata = LogOffsetMetadata(
                     batch.base_offset, segment_base_offset, relative_position_in_segment
                 )
 
-            # 4. Sequence and epoch; the producer's new state is collected, not applied.
+            # 4. Check epoch and sequence. The producer's new state is collected here, and kept after the write.
             completed_txn = update_producers(
                 producer_state_manager,
                 batch,

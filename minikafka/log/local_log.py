@@ -174,9 +174,9 @@ class LocalLog:
                 start_metadata = self.convert_to_offset_metadata_or_throw(start_offset)
                 return self._empty_fetch_data_info(start_metadata, include_aborted_txns)
 
-            # 3. Read from it; where it has nothing at or above the start, from the next one that has.
+            # 3. Read from it. If it has nothing at or above the start, go on to the next segment.
             while segment is not None:
-                # 4. How far the bound lets us see into this segment; None where its place is not known.
+                # 4. Up to which byte of this segment the bound allows to read; None if its place is not known.
                 if segment.base_offset < max_segment_base_offset:
                     max_position = segment.size
                 elif segment.base_offset == max_segment_base_offset and not max_offset_metadata.message_offset_only:
@@ -221,14 +221,14 @@ class LocalLog:
         """Add to a read the aborted transactions that overlap it. Kafka: `LocalLog.addAbortedTransactions`."""
         metadata = fetch_data_info.fetch_offset_metadata
         start = OffsetPosition(metadata.message_offset, metadata.relative_position_in_segment)
-        # 1. An offset above all that was read: an index entry behind it, or where the segment ends.
+        # 1. An offset above all that was read: from an index entry behind it, or else the segment's end.
         upper_bound_offset = segment.fetch_upper_bound_offset(start, fetch_data_info.records.size_in_bytes)
         if upper_bound_offset is None:
             higher = self.segments.higher_segment(segment.base_offset)
             upper_bound_offset = self.log_end_offset if higher is None else higher.base_offset
-        # 2. From this segment on, what overlaps with it, until an entry tells that no later one can.
+        # 2. Collect the aborted transactions that overlap it, from this segment on, until an entry ends the search.
         aborted_txns = self._collect_aborted_transactions(start_offset, upper_bound_offset, segment)
-        # 3. The consumer is told the producer and the first offset; the marker tells it where the transaction ends.
+        # 3. Give the consumer producer and first offset of each; the marker tells it where the transaction ends.
         fetch_data_info.aborted_transactions = [txn.as_aborted_transaction for txn in aborted_txns]
 
     def _collect_aborted_transactions(
@@ -258,7 +258,7 @@ class LocalLog:
             active = self.segments.active_segment
             start_ms = self.time.hi_res_clock_ms()
 
-            # 2. A segment that begins there: an empty active one is replaced.
+            # 2. If an empty active segment begins there, replace it.
             if self.segments.contains(new_offset):
                 if active.base_offset != new_offset or active.size != 0:
                     raise KafkaException(
@@ -275,14 +275,14 @@ class LocalLog:
                         f"offset {new_offset} =max(provided offset = {expected_next_offset}, LEO = "
                         f"{self.log_end_offset}) lower than start offset of the active segment {active}"
                     )
-                # 3. Files of that name that an earlier run left behind go.
+                # 3. Delete files of that name that an earlier run left behind.
                 self._delete_left_over_files(new_offset)
-                # 4. The old segment gets its last time index entry; its indexes and log are cut to what they hold.
+                # 4. Give the old segment its last time index entry, and cut its indexes and log to their contents.
                 active.on_become_inactive_segment()
-                # 5. The new segment joins and is the active one from here on.
+                # 5. Add the new segment, which is the active one from here on.
                 new_segment = self._open_segment(new_offset)
 
-            # 6. The log end is on another segment now; its offset stays.
+            # 6. The log end now lies on the new segment; its offset stays.
             self.update_log_end_offset(self.log_end_offset)
             elapsed_ms = self.time.hi_res_clock_ms() - start_ms
             logger.info("%sRolled new log segment at offset %s in %s ms.", self.log_ident, new_offset, elapsed_ms)

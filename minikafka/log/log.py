@@ -472,9 +472,9 @@ class Log:
             )
         # 2. Nobody else changes it meanwhile.
         with self._lock:
-            # 3. The old one, with its place.
+            # 3. The old high watermark, with its place.
             old = self._fetch_high_watermark_metadata()
-            # 4. Forward is: a higher offset, or the same one on a newer segment, as after a roll.
+            # 4. It moves only forward: to a higher offset, or to the same offset on a newer segment, as after a roll.
             if old.message_offset < new_high_watermark.message_offset or (
                 old.message_offset == new_high_watermark.message_offset and old.on_older_segment(new_high_watermark)
             ):
@@ -639,7 +639,7 @@ class Log:
             f"{self.parent_dir}"
         )
         with self._local_log.maybe_handle_io_exception(message), self._lock:
-            # 1. What is not replicated everywhere must not go.
+            # 1. The log start cannot pass the high watermark: what lies above it may not be replicated yet.
             if new_log_start_offset > self.high_watermark:
                 raise OffsetOutOfRangeException(
                     f"Cannot increment the log start offset to {new_log_start_offset} of partition "
@@ -648,14 +648,14 @@ class Log:
             self._local_log.check_if_memory_mapped_buffer_closed()
             if new_log_start_offset <= self.log_start_offset:
                 return False
-            # 2. The offset itself; high watermark and recovery point are not left below.
+            # 2. Set it. The high watermark and the recovery point are raised to it if they are lower.
             self._update_log_start_offset(new_log_start_offset)
             logger.info("%sIncremented log start offset to %s due to %s", self._log_ident, new_log_start_offset, reason)
-            # 3. Epochs that end below it go.
+            # 3. Remove the epochs that end below it.
             self.leader_epoch_cache.truncate_from_start_async_flush(self.log_start_offset)
-            # 4. Replicated transactions below it go.
+            # 4. Forget the replicated transactions below it.
             self.producer_state_manager.on_log_start_offset_incremented(new_log_start_offset)
-            # 5. The last stable offset is not left below.
+            # 5. The last stable offset moves up to it if it is lower.
             self._maybe_increment_first_unstable_offset()
             return True
 
@@ -762,7 +762,7 @@ class Log:
             log_start_offset=self.log_start_offset,
         )
 
-        # 3. Nothing valid is nothing to do; bytes after the last whole batch are cut off.
+        # 3. Return if there is no batch. Cut off the bytes after the last whole batch.
         if append_info.valid_bytes <= 0:
             return append_info
         valid_records = trim_invalid_bytes(records, append_info.valid_bytes)
@@ -771,7 +771,7 @@ class Log:
         with self._lock, local_log.maybe_handle_io_exception(f"Error while appending records to {local_log.location}"):
             local_log.check_if_memory_mapped_buffer_closed()
             if validate_and_assign_offsets:
-                # 5. Leader: check each record; give them offsets from the log end on, the epoch, maybe timestamps.
+                # 5. Leader: check each record; write offsets from the log end on, the epoch, and maybe timestamps.
                 append_info.first_offset = local_log.log_end_offset_metadata.message_offset
                 validation = LogValidator(
                     valid_records,
@@ -797,11 +797,11 @@ class Log:
                 # 5b. A batch that was compressed again may have become too large.
                 if validation.message_size_maybe_changed and not ignore_record_size:
                     self._check_batch_sizes(valid_records, config.max_message_size)
-            # 5. Follower: the offsets are the leader's; they must carry on where this log ends, gaps allowed.
+            # 5. Follower: keep the leader's offsets. They must begin at or above the log end; gaps are allowed.
             elif append_info.first_or_last_offset_of_first_batch < local_log.log_end_offset:
                 raise self._unexpected_append_offset(records, append_info)
 
-            # 6. Note a new leader epoch. (Before magic 2 batches had none, which makes all that are known useless.)
+            # 6. Note a new leader epoch. (Batches before magic 2 have none: they clear all epochs.)
             batches = list(valid_records.batches())
             for batch in batches:
                 if batch.magic >= MAGIC_VALUE_V2:
@@ -814,7 +814,7 @@ class Log:
                     )
                     self.leader_epoch_cache.clear_and_flush()
 
-            # 7. What is larger than a segment fits into none.
+            # 7. Refuse an append that is larger than a segment.
             size = valid_records.size_in_bytes
             if size > config.segment_size:
                 raise RecordBatchTooLargeException(
@@ -839,13 +839,13 @@ class Log:
                 append_info.log_start_offset = self.log_start_offset
                 return append_info
 
-            # 10. Write. The log end moves at once: should a later step fail, offsets still grow.
+            # 10. Write, and move the log end at once: even if a later step fails, no offset is given twice.
             local_log.append(append_info.last_offset, valid_records)
 
-            # 11. A high watermark at (or above) the new log end gets its place right.
+            # 11. If the high watermark is at or above the new log end, it gets the log end's offset and place.
             self._update_high_watermark_with_log_end_offset()
 
-            # 12. Producers get their new states; aborted transactions go into the transaction index.
+            # 12. Keep the producers' new states; write aborted transactions to the transaction index.
             for producer_append_info in in_kafkas_order(analysis.updated_producers):
                 self.producer_state_manager.update(producer_append_info)
             for completed_txn in analysis.completed_txns:
@@ -853,7 +853,7 @@ class Log:
                 segment.update_txn_index(completed_txn, last_stable_offset)
                 self.producer_state_manager.complete_txn(completed_txn)
 
-            # 13. Producer state is that of the new log end; the last stable offset follows.
+            # 13. The producers' states now reach to the new log end. Update the last stable offset.
             self.producer_state_manager.update_map_end_offset(to_long(append_info.last_offset + 1))
             self._maybe_increment_first_unstable_offset()
 
@@ -907,7 +907,7 @@ class Log:
         """
         segment = self._local_log.segments.active_segment
         config = self.config
-        # 1. Ask the segment.
+        # 1. Ask the active segment.
         if not segment.should_roll(
             RollParams(
                 max_segment_ms=config.max_segment_ms,
@@ -919,8 +919,8 @@ class Log:
             )
         ):
             return segment
-        # 2. The new one begins at the first offset to come. Where only the last one is known (a follower, magic 0 or
-        #    1), as far below it as a segment can reach: two offsets may lie further apart than one segment spans.
+        # 2. The new segment begins at the first offset of the append. If only the last offset is known (a follower,
+        #    magic 0 or 1), it begins as far below that as one segment can span.
         if append_info.first_offset == UNKNOWN_OFFSET:
             return self.roll(append_info.last_offset - INT_MAX)
         return self.roll(append_info.first_offset)
@@ -931,16 +931,15 @@ class Log:
         Raises KafkaException when a segment with records begins there, KafkaStorageException. Kafka: `UnifiedLog.roll`.
         """
         with self._lock:
-            # 1. Cut the old segment's indexes to what they hold, open the new segment.
+            # 1. Cut the old segment's indexes to their entries, and open the new segment.
             new_segment = self._local_log.roll(expected_next_offset or 0)
-            # 2. Keep the producers' state as it is where the segment begins: recovery can start from there. Not
-            #    flushed under the lock, that would hold up the next append.
+            # 2. Write a snapshot of the producers' states, for a recovery. A flush here would delay the next append.
             self.producer_state_manager.update_map_end_offset(new_segment.base_offset)
             snapshot = self.producer_state_manager.take_snapshot(sync=False)
-            # 3. The place of the log end is another one.
+            # 3. The log end has a new place; so has a high watermark equal to it.
             self._update_high_watermark_with_log_end_offset()
 
-            # 4. Later, in the background: everything below the new segment reaches the device.
+            # 4. In the background, flush everything below the new segment.
             def flush_log() -> None:
                 if snapshot is not None:
                     self._flush_producer_state_snapshot(snapshot)
@@ -979,9 +978,9 @@ class Log:
         with self._local_log.maybe_handle_io_exception(message, is_change=False):
             flush_offset = to_long(offset + 1) if including_offset else offset
             if flush_offset > self._local_log.recovery_point:
-                # 1. The device may take its time: appends go on meanwhile.
+                # 1. Flush without the lock: appends go on meanwhile.
                 self._local_log.flush(flush_offset)
-                # 2. Then it is known to be safe.
+                # 2. Raise the recovery point.
                 with self._lock:
                     self._local_log.mark_flushed(offset)
 
@@ -1002,7 +1001,7 @@ class Log:
         Raises OffsetOutOfRangeException below the log start and above the log end, KafkaStorageException.
         Kafka: `UnifiedLog.read`.
         """
-        # 1. Below the log start everything is deleted.
+        # 1. Refuse a start below the log start: those records are deleted.
         if start_offset < self.log_start_offset:
             raise OffsetOutOfRangeException(
                 f"Received request for offset {start_offset} for partition {self.topic_partition}, "
@@ -1123,15 +1122,15 @@ class Log:
         Their files are deleted `file.delete.delay.ms` later. Raises KafkaStorageException.
         Kafka: `UnifiedLog.deleteOldSegments`.
         """
-        # 1. What lies below the log start, under any policy.
+        # 1. By log start, under any policy: segments that lie wholly below it.
         deleted = self._delete_old_segments_by(log_start_offset_breached(self.log_start_offset, self._log_ident))
         if not self.config.delete:
             return deleted
-        # 2. The oldest ones while the rest is still large enough.
+        # 2. By size: the oldest segments, as long as the rest is large enough.
         size_rule = retention_size_breached(self.size, self.config.retention_size, self._log_ident)
         if size_rule is not None:
             deleted += self._delete_old_segments_by(size_rule)
-        # 3. Those that are too old.
+        # 3. By time: segments that are too old.
         time_rule = retention_ms_breached(self.time.milliseconds(), self.config.retention_ms, self._log_ident)
         if time_rule is not None:
             deleted += self._delete_old_segments_by(time_rule)
@@ -1147,13 +1146,13 @@ class Log:
         segments = self._local_log.segments.values()
         for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
             upper_bound_offset = self.log_end_offset if next_segment is None else next_segment.base_offset
-            # 1. Stop at what the high watermark has not passed.
+            # 1. Stop at a segment that the high watermark has not passed.
             if self.high_watermark < upper_bound_offset:
                 break
-            # 2. Stop where the rule says no.
+            # 2. Stop at a segment that the rule keeps.
             if not should_delete(segment, next_segment):
                 break
-            # 3. Stop at a last segment that is empty: nothing would be gained.
+            # 3. Stop at an empty last segment.
             if next_segment is None and segment.size == 0:
                 break
             deletable.append(segment)
@@ -1169,7 +1168,7 @@ class Log:
         message = f"Error while deleting segments for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message):
             number_of_segments = len(deletable)
-            # 1. There must always be a segment: where all would go, begin a new one first.
+            # 1. If all are to be deleted, begin a new segment first.
             if self.number_of_segments == number_of_segments:
                 new_segment = self.roll()
                 if deletable[-1].base_offset == new_segment.base_offset:
@@ -1181,14 +1180,14 @@ class Log:
                     deletable = deletable[:-1]
             self._local_log.check_if_memory_mapped_buffer_closed()
             if deletable:
-                # 2. The log starts at the first segment that stays.
+                # 2. Raise the log start to the first segment that stays.
                 first_to_stay = self._local_log.segments.higher_segments(deletable[-1].base_offset)[0]
                 self.maybe_increment_log_start_offset(
                     first_to_stay.base_offset, LogStartOffsetIncrementReason.SEGMENT_DELETION
                 )
-                # 3. Out of the log, files renamed, deleted later.
+                # 3. Take them out of the log and rename their files; a task deletes these later.
                 self._local_log.remove_and_delete_segments(deletable, reason, async_delete=True)
-            # 4. Their snapshots likewise.
+            # 4. Do the same with their snapshots.
             self._delete_producer_snapshots(deletable)
             return number_of_segments
 

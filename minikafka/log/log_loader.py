@@ -133,16 +133,16 @@ class LogLoader:
 
     def load(self) -> LoadedLogOffsets:
         """Load the directory; returns the offsets that the new log starts with. Kafka: `LogLoader.load`."""
-        # 1. Files that were on their way out, or not complete yet, go. What remains as `.swap` is complete.
+        # 1. Delete what was to be deleted and what is incomplete. The `.swap` files that remain are complete.
         swap_files = self._remove_temp_files_and_collect_swap_files()
 
-        # 2. The segments that the `.swap` files replace go, their indexes and snapshots with them.
+        # 2. Delete the segments that the `.swap` files replace, with their indexes and snapshots.
         self._delete_segments_replaced_by(swap_files)
 
-        # 3. The `.swap` files take their places.
+        # 3. Give the `.swap` files their final names.
         self._rename_swap_files()
 
-        # 4. Open all segments; one whose offset index is missing, or whose transaction index is bad, is recovered.
+        # 4. Open all segments, and recover those whose offset index is missing or whose transaction index is bad.
         self._retry_on_offset_overflow(self._close_and_load_segment_files)
 
         # 5. Recover what may not have reached the device, and find the log's end. A log to be deleted is left alone.
@@ -154,12 +154,12 @@ class LogLoader:
                 self.segments.add(LogSegment.open(self.dir, 0, self.config, self.time))
             new_recovery_point, next_offset = 0, 0
 
-        # 6. Epochs beyond the end or below the start: the file may be older or newer than the log.
+        # 6. Remove epochs beyond the end or below the start: the file may be older or newer than the log.
         self.leader_epoch_cache.truncate_from_end_async_flush(next_offset)
         new_log_start_offset = max(self.log_start_offset_checkpoint, self.segments.base_offsets[0])
         self.leader_epoch_cache.truncate_from_start_async_flush(self.log_start_offset_checkpoint)
 
-        # 7. Producers, from snapshots and what follows them. Recovery has used managers of its own.
+        # 7. Load the producers' states from snapshots and the batches after them.
         if not self.producer_state_manager.is_empty:
             raise IllegalStateException("Producer state must be empty during log initialization")
         self.producer_state_manager.remove_stray_snapshots(self.segments.base_offsets)
@@ -187,7 +187,7 @@ class LogLoader:
         A `.cleaned` file shows that a replacement ended before all its files were called `.swap`, since these are
         renamed from the highest offset down. Kafka: `LogLoader.removeTempFilesAndCollectSwapFiles`.
         """
-        # 1. Look through the files; `.deleted` ones go at once, except those of the metadata log's snapshots.
+        # 1. Look through the files, and delete `.deleted` ones at once, except those of the metadata log's snapshots.
         swap_files, cleaned_files = [], []
         for file in self._files():
             if not os.access(file, os.R_OK):
@@ -200,7 +200,7 @@ class LogLoader:
             elif name.endswith(SWAP_FILE_SUFFIX):
                 swap_files.append(file)
 
-        # 2. `.swap` files of a replacement that was not complete.
+        # 2. Delete the `.swap` files of a replacement that was not complete.
         min_cleaned_offset = min(map(offset_from_file, cleaned_files), default=LONG_MAX)
         valid_swap_files = []
         for file in swap_files:
@@ -209,7 +209,7 @@ class LogLoader:
             else:
                 valid_swap_files.append(file)
 
-        # 3. The `.cleaned` files go last, so that a load after a crash in between finds this evidence again.
+        # 3. Delete the `.cleaned` files last: if this load crashes before that, the next one still finds them.
         for file in cleaned_files:
             file_ops.delete_if_exists(file)
         return valid_swap_files
@@ -324,19 +324,19 @@ class LogLoader:
 
         Returns the recovery point and the log end offset. Kafka: `LogLoader.recoverLog`.
         """
-        # 1. After an unclean shutdown, everything from the recovery point up is doubtful.
+        # 1. After an unclean stop, scan the segments from the recovery point up.
         if not self.had_clean_shutdown:
             self._recover_unflushed_segments()
 
-        # 2. A log that ends below its start has lost segments, and what is left may not be read.
+        # 2. If the log ends below its start, it has lost segments: delete what is left.
         log_end_offset = self._delete_segments_if_log_start_greater_than_log_end()
 
-        # 3. There is always an active segment.
+        # 3. If no segment is left, make an empty one.
         if self.segments.is_empty:
             base_offset, preallocate = self.log_start_offset_checkpoint, self.config.preallocate
             self.segments.add(LogSegment.open(self.dir, base_offset, self.config, self.time, preallocate=preallocate))
 
-        # 4. The recovery point moves up only where everything is known to be flushed.
+        # 4. Only after a clean stop is everything known to be flushed: the recovery point moves up to the log end.
         if self.had_clean_shutdown and log_end_offset is not None:
             return RecoveryOffsets(log_end_offset, log_end_offset)
         if log_end_offset is None:
@@ -389,8 +389,8 @@ class LogLoader:
 
         Kafka: `LogLoader.recoverSegment`.
         """
-        # 1. The producers before this segment, in a manager for this purpose. Kafka lists the directory anew for each
-        #    segment; here these managers share one listing.
+        # 1. Load the producers' states before this segment, into a manager for this purpose. (Kafka lists the directory
+        #    anew for each segment; here these managers share one listing.)
         if self._snapshots_of_recovery is None:
             self._snapshots_of_recovery = load_snapshots(self.dir)
         producer_state_manager = ProducerStateManager(
@@ -411,10 +411,10 @@ class LogLoader:
             log_prefix=self.log_ident,
         )
 
-        # 2. Scan; producers and epochs follow.
+        # 2. Scan the segment; its batches update producers and epochs.
         bytes_truncated = segment.recover(producer_state_manager, self.leader_epoch_cache)
 
-        # 3. The next segment's recovery begins here.
+        # 3. Write a snapshot: the next segment's recovery begins with it.
         producer_state_manager.take_snapshot()
         return bytes_truncated
 

@@ -346,13 +346,13 @@ class LogSegment:
         offset, position, first_batch_size = start
         # 2. The answer begins with that batch, and so at its base offset.
         offset_metadata = LogOffsetMetadata(offset, self.base_offset, position)
-        # 3. How much: the limit, or the whole first batch where that is larger and wanted.
+        # 3. How much: the limit, or the whole first batch if that is larger and min_one_message is set.
         adjusted_max_size = max(max_size, first_batch_size) if min_one_message else max_size
         if adjusted_max_size == 0 or max_position is None:
             return FetchDataInfo(offset_metadata, MemoryRecords.EMPTY)
         # 4. But nothing at or beyond the bound.
         fetch_size = min(max_position - position, adjusted_max_size)
-        # 5. A view of these bytes of the file; not one of them is read here.
+        # 5. Return a view of these bytes of the file; none of them is read here.
         records = self.log.slice(position, fetch_size)
         return FetchDataInfo(offset_metadata, records, adjusted_max_size < first_batch_size)
 
@@ -540,11 +540,11 @@ class LogSegment:
 
         Kafka: `LogSegment.findOffsetByTimestamp`.
         """
-        # 1. The time index names an offset: what lies before its batch is older.
+        # 1. The time index gives an offset: all records before its batch are older.
         timestamp_offset = self.time_index.lookup(timestamp_ms)
-        # 2. The offset index names a byte at or before that batch.
+        # 2. The offset index gives a byte at or before that batch.
         position = self.offset_index.lookup(max(timestamp_offset.offset, starting_offset)).position
-        # 3. From there on record by record.
+        # 3. From there on, look at record after record.
         return self.log.search_for_timestamp(timestamp_ms, position, starting_offset)
 
     def close(self) -> None:

@@ -188,12 +188,12 @@ def replace_segments(
     # Retention may have removed some old segments since the caller looked; their files are already being deleted.
     old_segments = sorted((s for s in old_segments if existing_segments.contains(s.base_offset)), key=_base_offset)
 
-    # 1. Rename from the highest offset down: a `.cleaned` file that is left is then the lowest and undoes everything.
+    # 1. Rename from the highest offset down. If a crash leaves a `.cleaned` file, a load drops all new segments.
     for segment in reversed(new_segments):
         segment.change_file_suffixes(CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
         existing_segments.add(segment)
 
-    # 2. The old segments go.
+    # 2. Take the old segments out of the log, and rename their files to `.deleted`.
     new_base_offsets = {segment.base_offset for segment in new_segments}
     deleted_not_replaced = []
     for segment in old_segments:
@@ -203,11 +203,11 @@ def replace_segments(
         if segment.base_offset not in new_base_offsets:
             deleted_not_replaced.append(segment)
 
-    # 3. The new ones get their final names.
+    # 3. Give the new files their final names.
     for segment in new_segments:
         segment.change_file_suffixes(SWAP_FILE_SUFFIX, "")
 
-    # 4. The names reach the device.
+    # 4. Flush the directory: the names are on the device.
     flush_dir(owner.dir)
     return deleted_not_replaced
 

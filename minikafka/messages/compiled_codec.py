@@ -164,6 +164,9 @@ def _layout(codes: str) -> struct.Struct:
 
 
 def _varint(view: memoryview, p: int) -> tuple[int, int]:
+    """A number of two bytes or more, and the position behind it."""
+    if view[p + 1] < 0x80:
+        return view[p] & 0x7F | view[p + 1] << 7, p + 2
     value = 0
     for shift in range(0, 35, 7):
         byte = view[p]

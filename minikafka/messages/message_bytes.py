@@ -42,7 +42,11 @@ class MessageBytes:
 
     def read_struct(self, layout: struct.Struct) -> tuple[Any, ...]:
         """Fields of fixed sizes that follow each other. Raises BufferUnderflowException."""
-        return layout.unpack(self._take(layout.size))
+        start, end = self.position, self.position + layout.size
+        if end > len(self.data):
+            raise BufferUnderflowException(f"{layout.size} bytes wanted, {self.remaining} are left")
+        self.position = end
+        return layout.unpack_from(self.data, start)
 
     def read_uuid(self) -> str:
         """16 bytes, as Kafka's text. Raises BufferUnderflowException."""
@@ -75,17 +79,19 @@ class MessageBytes:
 
     def read_view(self, size: int) -> memoryview:
         """So many bytes, as they lie in `data`. Raises as `read_array` does."""
-        if size > self.remaining:
+        start = self.position
+        if size > len(self.data) - start:
             raise RuntimeException(
                 f"Error reading byte array of {size} byte(s): only {self.remaining} byte(s) available"
             )
         if size < 0:
             raise NegativeArraySizeException(str(size))
-        self.position += size
-        return memoryview(self.data)[self.position - size : self.position]
+        self.position = start + size
+        return memoryview(self.data)[start : start + size]
 
     def _take(self, size: int) -> BytesLike:
-        if size > self.remaining:
+        start = self.position
+        if size > len(self.data) - start:
             raise BufferUnderflowException(f"{size} bytes wanted, {self.remaining} are left")
-        self.position += size
-        return self.data[self.position - size : self.position]
+        self.position = start + size
+        return self.data[start : start + size]

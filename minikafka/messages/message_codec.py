@@ -62,22 +62,40 @@ class Message:
     - `unknown_tagged_fields` are pairs (tag, bytes) that a later version of Kafka sent; they are written as they came.
     """
 
-    __slots__ = ()
+    __slots__: ClassVar[tuple[str, ...]] = ()
     schema: ClassVar[StructSchema]
     unknown_tagged_fields: tuple[tuple[int, bytes], ...]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return [getattr(self, name) for name in self.__slots__] == [getattr(other, name) for name in self.__slots__]
+
+    def __repr__(self) -> str:
+        fields = [f"{name}={getattr(self, name)!r}" for name in self.__slots__ if name != _UNKNOWN]
+        return f"{type(self).__qualname__}({', '.join(fields)})"
 
 
 @made_once
 def message_class(schema: StructSchema) -> Any:
     """The class of a structure's messages. Kafka: `MessageDataGenerator`."""
-    namespace: dict[str, Any] = {"schema": schema}
+    namespace: dict[str, Any] = {"__doc__": f"{schema.name} of Kafka's protocol.", "schema": schema}
     fields: list[tuple[str, Any, Any]] = []
     for field in schema.fields:
         if isinstance(field.type, StructSchema):
             namespace[field.type.name] = message_class(field.type)
         fields.append((snake_case(field.name), Any, _dataclass_default(field)))
     fields.append((_UNKNOWN, Any, dataclass_field(default=(), repr=False)))
-    return make_dataclass(schema.name, fields, bases=(Message,), namespace=namespace, slots=True, kw_only=True)
+    return make_dataclass(
+        schema.name,
+        fields,
+        bases=(Message,),
+        namespace=namespace,
+        slots=True,
+        kw_only=True,
+        eq=False,  # what a dataclass would compile for each class anew, `Message` has for all
+        repr=False,
+    )
 
 
 def message_classes(table: str) -> Callable[[str], Any]:

@@ -1,7 +1,7 @@
 """What is known of each API of Kafka's protocol; which there are stands in `api_keys`."""
 
 from enum import IntEnum
-from functools import cache
+from functools import cached_property, lru_cache
 from typing import Literal, Self, TypeAlias
 
 from minikafka.common.errors import IllegalArgumentException
@@ -32,20 +32,20 @@ class ApiKey(IntEnum):
         """The name of its messages ("Produce"), before "Request" and "Response". Kafka: `ApiKeys.name`."""
         return self.name.title().replace("_", "")
 
-    @property
+    @cached_property
     def has_valid_version(self) -> bool:
         """False for an API that is gone and whose number stays reserved. Kafka: `ApiKeys.hasValidVersion`."""
         return self.versions.lowest <= self.versions.highest
 
-    @property
+    @cached_property
     def request_schema(self) -> MessageSchema:
         """The schema of its requests; of an API that is gone, without versions and fields."""
-        return _schema(self, "Request")
+        return message_schema("apis", self.message_name + "Request")
 
-    @property
+    @cached_property
     def response_schema(self) -> MessageSchema:
         """The schema of its responses, of an API that is not gone."""
-        return _schema(self, "Response")
+        return message_schema("apis", self.message_name + "Response")
 
     @property
     def versions(self) -> Versions:
@@ -55,7 +55,7 @@ class ApiKey(IntEnum):
         """
         return self.request_schema.versions
 
-    @property
+    @cached_property
     def stable_versions(self) -> Versions:
         """The released versions. Kafka: `ApiKeys.latestVersion(false)`."""
         lowest, highest = self.versions
@@ -85,11 +85,7 @@ class ApiKey(IntEnum):
         """
         return 1 if self._is_flexible(version) and self != _API_VERSIONS else 0
 
+    @lru_cache(maxsize=1024)
     def _is_flexible(self, version: int) -> bool:
         struct = self.request_schema.struct
         return struct.flexible.has(version, struct.possible)
-
-
-@cache
-def _schema(api_key: ApiKey, kind: str) -> MessageSchema:
-    return message_schema("apis", api_key.message_name + kind)

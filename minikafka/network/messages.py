@@ -9,6 +9,7 @@ snake_case, and those not given Kafka's defaults. Kafka: `FetchRequestData` and 
     header, response = parse_response(ApiKeys.FETCH, 12, answer)
 """
 
+import struct
 from typing import Any, NamedTuple
 
 from minikafka.common.bytes_like import BytesLike
@@ -22,6 +23,7 @@ from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 
 LARGEST_MESSAGE = INT_MAX
+_CORRELATION_ID_AND_LENGTH = struct.Struct(">ih")
 BAD_BYTES = (RuntimeError, IllegalArgumentException, KafkaException)
 """What reading a message raises: Java's own runtime exceptions, and Kafka's."""
 
@@ -52,8 +54,7 @@ class RequestHeader(NamedTuple):
                 raise InvalidRequestException(
                     f"Unsupported api with key {number} ({api_key.message_name}) and version {version}"
                 )
-            correlation_id = source.read_int(4)
-            length = source.read_int(2)
+            correlation_id, length = source.read_struct(_CORRELATION_ID_AND_LENGTH)
             client_id = decode_utf8(source.read_view(length)) if length >= 0 else ""
             if api_key.request_header_version(version) == 2:
                 skip_tagged_fields(source)

@@ -63,7 +63,13 @@ class RequestChannel:
             waited = f" (it waited for {request.waits_for})" if request.waits_for and took_ms else ""
             logger.debug("%s: answered with %s after %d ms%s", request, what, took_ms, waited)
         request.is_answered = True
-        request.answer_to(answer)
+        answer_to, request.answer_to = request.answer_to, _refuse_second_answer
+        answer_to(answer)
+
+
+def _refuse_second_answer(answer: Answer) -> None:
+    """Where a request that has been answered sends another answer: it holds nobody any more who could take one."""
+    raise IllegalStateException("The request has been answered already")
 
 
 class Ticket:

@@ -53,12 +53,12 @@ class DelayedProduce(DelayedOperation):
 
     def try_complete(self) -> bool:
         """Answer if no partition is pending. Kafka: `DelayedProduce.tryComplete`."""
-        # 1. Each pending partition is asked: does the high watermark cover its records?
+        # 1. Ask each pending partition: has the high watermark reached the required offset?
         for topic_id_partition, status in self.produce_status:
             if not status.acks_pending:
                 continue
             has_enough, error = self._status_validator(topic_id_partition.topic_partition, status.required_offset)
-            # 2. Yes settles it, and so does an error: not here, not led from here, too few replicas in sync by now.
+            # 2. A yes settles it. So does an error: not here, not led from here, too few replicas in sync now.
             if has_enough or error is not Errors.NONE:
                 status.acks_pending = False
                 status.response_status.error = error

@@ -28,21 +28,21 @@ def get_offset_truncation_state(
 
     Kafka: `AbstractFetcherThread.getOffsetTruncationState`.
     """
-    # 1. The leader knows no epoch so old: all that is sure is where the follower began.
+    # 1. The leader does not know where the epoch ends: cut at the offset from which the follower would fetch.
     if leader_epoch_offset.end_offset == UNDEFINED_EPOCH_OFFSET:
         return OffsetTruncationState(fetch_offset, truncation_completed=True)
     replica_end_offset = log.log_end_offset
-    # 2. A leader that answers without an epoch, as before version 1 of the question, gives the end alone.
+    # 2. The answer has no epoch, as before version 1 of the request: cut at the leader's end.
     if leader_epoch_offset.leader_epoch == UNDEFINED_EPOCH:
         return OffsetTruncationState(min(leader_epoch_offset.end_offset, replica_end_offset), truncation_completed=True)
     # 3. The follower's newest epoch up to E, and where that ends here.
     found = log.end_offset_for_epoch(leader_epoch_offset.leader_epoch)
-    # 4. There is none: the leader's end is all there is to go by.
+    # 4. There is none: cut at the leader's end.
     if found is None:
         return OffsetTruncationState(min(leader_epoch_offset.end_offset, replica_end_offset), truncation_completed=True)
-    # 5. The follower does not know E: what comes after its epoch below E goes, and the leader is asked about that one.
+    # 5. The follower does not know E: cut where its next lower epoch ends, and ask the leader about that one.
     if found.epoch != leader_epoch_offset.leader_epoch:
         return OffsetTruncationState(min(found.offset, replica_end_offset), truncation_completed=False)
-    # 6. Both know E.
+    # 6. Both know E: cut at the lower of its two ends.
     end_offset = min(found.offset, leader_epoch_offset.end_offset, replica_end_offset)
     return OffsetTruncationState(end_offset, truncation_completed=True)

@@ -254,6 +254,17 @@ class ReplicaManager(AllPartitions):
                     base_sequences[topic_id_partition.topic_partition] = next(records.batches()).base_sequence
         if len(producers) > 1:
             raise InvalidPidMappingException("Transactional records contained more than one producer ID")
+        # 2. Nobody: there is nothing to ask.
+        if not producers:
+            self.append_records(
+                timeout_ms,
+                required_acks,
+                internal_topics_allowed,
+                AppendOrigin.CLIENT,
+                entries_per_partition,
+                response_callback,
+            )
+            return
 
         def append_verified(verified: VerifiedPartitions) -> None:
             self._append_verified(
@@ -266,10 +277,6 @@ class ReplicaManager(AllPartitions):
                 transaction_supported_operation,
             )
 
-        # 2. Nobody: there is nothing to ask.
-        if not producers:
-            append_verified(VerifiedPartitions({}, {}))
-            return
         # 3. Ask the coordinator; the append goes on when it has answered.
         (producer_id, producer_epoch) = producers.pop()
         append = TransactionalAppend(
@@ -331,7 +338,7 @@ class ReplicaManager(AllPartitions):
         Whoever calls drains the action queue afterwards, with no lock held (`try_complete_actions`).
         Kafka: `ReplicaManager.appendRecords`.
         """
-        # 1. Acks that do not exist: nothing is appended.
+        # 1. Refuse acks that do not exist.
         if required_acks not in (-1, 0, 1):
             response_callback({key: PartitionResponse(Errors.INVALID_REQUIRED_ACKS) for key in entries_per_partition})
             return
@@ -484,12 +491,13 @@ class ReplicaManager(AllPartitions):
         if required_acks != ACKS_ALL or all(result.exception is not None for result in results.values()):
             response_callback({key: status.response_status for key, status in produce_status.items()})
             return
-        logger.debug("Produce waits for at most %d ms for the high watermarks of %s", timeout_ms, produce_status)
         delayed_produce = DelayedProduce(timeout_ms, produce_status, self._enough_replicas, response_callback)
         # Replicas may have caught up meanwhile: it is tried at once, and waits only if that fails.
-        self.delayed_produce_purgatory.try_complete_else_watch(
+        is_answered = self.delayed_produce_purgatory.try_complete_else_watch(
             delayed_produce, [TopicPartitionOperationKey.of(key.topic_partition) for key in produce_status]
         )
+        if not is_answered:
+            logger.debug("Produce waits for at most %d ms for the high watermarks of %s", timeout_ms, produce_status)
 
     def _enough_replicas(self, topic_partition: TopicPartition, required_offset: int) -> tuple[bool, Errors]:
         partition = self.get_partition_or_error(topic_partition)

@@ -1,5 +1,7 @@
 """`minikafka serve`: topics, settings and records are there after a stop and after kill -9, and Kafka reads them."""
 
+import json
+import logging
 import os
 import re
 import shutil
@@ -11,15 +13,19 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
+from minikafka.broker import broker_server
 from minikafka.broker.broker_server import BrokerServer
+from minikafka.cli import main
 from minikafka.common.errors import IOException, KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log import partition_files
 from minikafka.log.log_config import LogConfig
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.kafka_config_def import kafka_config_def
@@ -167,6 +173,7 @@ def test_what_was_acknowledged_is_there_after_the_machine_has_no_descriptors(tmp
     assert acknowledged and set(acknowledged.values()) <= found
 
 
+@pytest.mark.slow
 def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
     """Files may not grow: that is refused as a full disk refuses it."""
     with serving(tmp_path / "data", ends_by=signal.SIGKILL, exit_code=-9) as (address, _):
@@ -195,38 +202,66 @@ def test_a_first_start_that_was_killed_early_goes_on(tmp_path):
 
 
 KILLED_AT = """
-import os, sys
+import json, os, sys
 from pathlib import Path
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.metadata.creatable_topic import creatable_topic
 
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.truncate")
-log_dirs, number, done = [Path(each) for each in sys.argv[2:]], int(sys.argv[1]), 0
 
-def kill_at(event, arguments):
-    global done
-    changes = event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
-    if changes and str(arguments[0]).startswith(str(log_dirs[0].parent)):
-        done += 1
-        if done == number:
-            os.kill(os.getpid(), 9)
+def start_and_stop(number, log_dirs):
+    done = 0
 
-server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
-sys.addaudithook(kill_at)
-server.start()
-server.controller.create_topics([creatable_topic("shop", 2, 1)])
-server.publish()
-server.stop()
-os._exit(0)
+    def kill_at(event, arguments):
+        nonlocal done
+        changes = event in CHANGES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+        if changes and str(arguments[0]).startswith(str(log_dirs[0].parent)):
+            done += 1
+            if done == number:
+                os.kill(os.getpid(), 9)
+
+    server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    sys.addaudithook(kill_at)
+    server.start()
+    server.controller.create_topics([creatable_topic("shop", 2, 1)])
+    server.publish()
+    server.stop()
+
+for line in sys.stdin:
+    number, *log_dirs = json.loads(line)
+    if os.fork() == 0:
+        code = 1
+        try:
+            start_and_stop(number, [Path(each) for each in log_dirs])
+            code = 0
+        finally:
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+"""Of each line, a number and log directories, the exit code of a broker that is killed at the change of this number. A
+process that has imported the broker is copied for each: Python's start would take longer than the broker's.
 """
 
 
+@pytest.fixture
+def killed_at():
+    """`killed_at(number, *log_dirs)` is the exit code of a first start."""
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", KILLED_AT], text=True, **streams) as process:
+
+        def exit_code(number, *log_dirs):
+            print(json.dumps([number, *map(str, log_dirs)]), file=process.stdin, flush=True)
+            return int(process.stdout.readline())
+
+        yield exit_code
+        process.stdin.close()
+
+
 @pytest.mark.slow
-def test_a_first_start_that_was_killed_at_any_change_of_its_files_is_made_up_for(tmp_path, share):
+def test_a_first_start_that_was_killed_at_any_change_of_its_files_is_made_up_for(tmp_path, share, killed_at):
     for number in share(range(1, 1000), 4):
         log_dirs = [tmp_path / f"{number}" / name for name in "ab"]
-        command = [sys.executable, "-c", KILLED_AT, str(number), *map(str, log_dirs)]
-        code = subprocess.run(command, stderr=subprocess.DEVNULL).returncode
+        code = killed_at(number, *log_dirs)
         assert code in (0, -9)
         server = BrokerServer(log_dirs, {"listeners": "PLAINTEXT://127.0.0.1:0"})
         server.start()
@@ -238,6 +273,7 @@ def test_a_first_start_that_was_killed_at_any_change_of_its_files_is_made_up_for
     assert 30 < number < 990
 
 
+@pytest.mark.slow
 def test_requests_are_told(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "--data", str(tmp_path / "data"), "--log-requests", "--config", "num.io.threads=3"],
@@ -312,6 +348,28 @@ def test_no_link_is_followed(tmp_path, name):
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
+def test_no_pipe_is_opened_and_what_cannot_be_listed_hides_no_link(tmp_path):
+    server = BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    server.stop()
+    (tmp_path / "a" / "meta.properties").rename(tmp_path / "kept")
+    os.mkfifo(tmp_path / "a" / "meta.properties")
+    with pytest.raises(IOException, match=r"meta.properties is a FIFO, not a regular file"):
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+    (tmp_path / "kept").rename(tmp_path / "a" / "meta.properties")
+    (tmp_path / "a" / METADATA_DIRECTORY / "quorum-state.tmp").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "a" / "a-0").mkdir()
+
+    def look_into(directory):
+        if directory.name == "a-0":
+            raise PermissionError(directory)
+        return partition_files.look_into(directory)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(IOException, match="quorum-state.tmp is a symbolic link"):
+        patch.setattr(broker_server, "look_into", look_into)
+        BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
+
+
 @pytest.mark.parametrize("held", ["a", "b"])
 def test_nothing_is_changed_while_another_process_has_the_lock(tmp_path, held):
     """Kafka runs on a directory that `serve` has begun: not even the metadata log is opened."""
@@ -359,9 +417,13 @@ def test_nothing_is_changed_while_another_process_has_the_lock(tmp_path, held):
         (["--config", "listeners=SSL://127.0.0.1:0"], "minikafka serves PLAINTEXT"),
     ],
 )
-def test_settings_that_are_refused(tmp_path, options, told):
-    refused = subprocess.run([*COMMAND, "--data", str(tmp_path / "data"), *options], capture_output=True, text=True)
-    assert (refused.returncode, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
+def test_settings_that_are_refused(tmp_path, monkeypatch, options, told):
+    # What the command changes of its process is kept from this one.
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setattr("minikafka.cli.serve.compile_behind", lambda: None)
+    refused = CliRunner().invoke(main, ["serve", "--port", "0", "--data", str(tmp_path / "data"), *options])
+    assert (refused.exit_code, refused.stdout) == (2, "") and told in refused.stderr.splitlines()[-1]
 
 
 def test_settings_with_an_effect_are_kafkas():

@@ -191,6 +191,7 @@ def spoil(log_dir):
     (log_dir / "replication-offset-checkpoint.tmp" / "x").mkdir(parents=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 def test_a_broker_of_a_test_ends_by_itself_and_starts_anew(tmp_path, process):
     with Broker(tmp_path / "kept", topics={"t": 1}, settings=FAILS_SOON, process=process) as broker:
@@ -213,6 +214,7 @@ def test_a_broker_of_a_test_ends_by_itself_and_starts_anew(tmp_path, process):
         assert [each.value for each in broker.records("t", 0)] == [b"a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", ["a", "b"])
 def test_the_command_ends_with_one_line_when_it_cannot_go_on(tmp_path, failing):
     command = [sys.executable, "-c", "from minikafka.cli import main; main()", "serve", "--port", "0"]

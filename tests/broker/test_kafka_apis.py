@@ -1,11 +1,14 @@
 """What handlers decide by themselves: rights, names and ids, acks, the controller's topics, producers' ids."""
 
+import gc
 import logging
+import weakref
 
 import pytest
 
 from minikafka.broker.authorizer import AclOperation, ResourceType
 from minikafka.common.error_codes import Errors
+from minikafka.common.errors import IllegalStateException
 from minikafka.common.uuid import ZERO_UUID, random_uuid
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_class
@@ -65,6 +68,21 @@ def test_acks_1_is_answered_at_once_and_acks_all_when_the_followers_have_asked_a
     three.follow()
     partition = only_partition(answer_of(ticket, ApiKeys.PRODUCE, 9))
     assert (partition.error_code, partition.base_offset) == (0, 1)
+
+
+def test_an_answered_request_is_gone_at_once_without_the_garbage_collector(three):
+    gc.disable()
+    try:
+        of_ticket = weakref.ref(three.produce(0, {("t", 0): batch()}))
+    finally:
+        gc.enable()
+    assert of_ticket() is None
+
+
+def test_a_second_answer_is_refused(three):
+    request = three.produce(0, {("t", 0): batch()}).request
+    with pytest.raises(IllegalStateException, match="^The request has been answered already$"):
+        three.brokers[0].request_channel.send_no_op_response(request)
 
 
 def test_acks_all_times_out_but_the_records_stay(three):

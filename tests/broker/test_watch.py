@@ -80,6 +80,7 @@ def read_all(terminal, shown):
             shown += data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends_by", [signal.SIGINT, signal.SIGTERM])
 def test_the_terminal(tmp_path, ends_by):
     ours, theirs = pty.openpty()
@@ -111,6 +112,7 @@ def test_the_terminal(tmp_path, ends_by):
         os.close(ours)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_is_refused(tmp_path):
     refused = subprocess.run([*COMMAND, "--data", str(tmp_path / "data")], capture_output=True, text=True)
     assert (refused.returncode, refused.stdout) == (2, "") and "--watch needs a terminal on stderr" in refused.stderr

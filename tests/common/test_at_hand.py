@@ -63,6 +63,7 @@ def files_of(place):
     return {path.relative_to(place): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_with_little_at_hand_the_bytes_are_the_same(tmp_path):
     said, left = [], []
     for name, before in (("all", ""), ("little", BLOCK)):

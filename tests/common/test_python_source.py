@@ -7,12 +7,15 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 import minikafka
 from minikafka.common.python_source import parse
 
 SOURCE = "x = [" + ", ".join(f"f({number}, (a + b) * c)" for number in range(300)) + "]\n"
 
 
+@pytest.mark.slow
 def test_threads_that_parse_at_the_same_time_do_not_disturb_each_other():
     def let_others_run(_phase, _info):
         time.sleep(0)

@@ -47,13 +47,14 @@ def replacement():
 
 
 def test_a_torn_batch_is_cut_off_and_a_whole_one_stays(append):
-    torn = [frame for frame in append.frames if frame.caption.startswith("the power goes")]
+    torn = [frame for frame in append.frames if frame.caption.startswith("the power fails")]
     assert [frame.left for frame in torn] == [20, 40, 60, 80, 100]
     assert all(frame.end == 10 and frame.cut == frame.left for frame in torn)
     whole = next(frame for frame in append.frames if frame.caption.startswith("after: write …010.log"))
     assert whole.end == 13 and whole.cut == 0 and [(b.first, b.last) for b in whole.batches] == [(10, 12)]
 
 
+@pytest.mark.slow
 def test_a_replacement_is_undone_or_completed(replacement):
     logs = [[name for name, _ in frame.after if name.endswith(".log")] for frame in replacement.frames]
     assert len(logs) > 20 and logs[0] != logs[-1] and all(found in (logs[0], logs[-1]) for found in logs)
@@ -91,7 +92,7 @@ def test_signs_tell_what_colours_tell(append, replacement):
     torn = next(frame for frame in append.frames if frame.cut)
     assert "▲ the file ends at byte 20" in render_crash(torn)
     picture = render_crash(replacement.frames[7])
-    assert all(f">{sign}</text>" in picture for sign in "−+~") and "the load takes it away" in picture
+    assert all(f">{sign}</text>" in picture for sign in "−+~") and "deleted by the load" in picture
 
 
 def test_a_load_that_fails_is_part_of_the_play():

@@ -16,7 +16,7 @@ LOST_INDEX = Workload.parse(
 
 def test_an_index_that_nobody_misses_stays_empty():
     entries = run(LOST_INDEX, minikafka_log, scratch()).value(4, "index_entries")
-    with planted("a missing offset index is not missed"):
+    with planted("a missing offset index is not noticed"):
         sick = run(LOST_INDEX, minikafka_log, scratch())
     assert entries and not sick.value(4, "index_entries")
     assert not sick.value(5, "error") and sick.value(5, "result").startswith("4 ")

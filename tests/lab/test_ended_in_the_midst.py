@@ -142,6 +142,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize(
     ("command", "number"),
     [("grading", signal.SIGTERM), ("examining", signal.SIGINT)],
@@ -159,6 +160,7 @@ def require_nothing_left(process, begun):
     assert wait_for(lambda: not groups_of_the_dead(), 5), groups_of_the_dead()
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.slow
 @pytest.mark.spark
 def test_of_grading_that_is_ended_whole_submissions_are_told(begun, grading, tmp_path):
@@ -174,6 +176,7 @@ def test_of_grading_that_is_ended_whole_submissions_are_told(begun, grading, tmp
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("command", ["grading", "examining"])
 def test_of_a_killed_one_no_process_is_left_and_the_next_run_removes_the_rest(command, begun, request):
     process = begun(*request.getfixturevalue(command), until=is_in_the_function)
@@ -194,6 +197,7 @@ def test_of_a_killed_one_no_process_is_left_and_the_next_run_removes_the_rest(co
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_run_of_the_course_s_own_notebook(number, begun, tmp_path):
     asked = 'from minikafka.lab import ___, predict\npredict("how-many", "How many?", {}, lambda: 3)'
@@ -207,6 +211,7 @@ def test_a_signal_ends_the_run_of_the_course_s_own_notebook(number, begun, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_a_sandbox_ends_with_the_process_that_opened_it_whatever_it_does(is_trusted, begun, tmp_path):
     program = tmp_path / "lasting.py"

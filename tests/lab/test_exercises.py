@@ -34,7 +34,7 @@ MODULES = [
 ]
 EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
-in_parts = pytest.mark.in_parts(10)
+in_parts = pytest.mark.in_parts(20)
 spark = pytest.mark.spark
 SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 
 import nbformat
@@ -366,10 +367,11 @@ def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
 
 
 def test_every_lesson_has_tasks_of_its_own():
-    for lesson in lessons(COURSE):
-        assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
-        for task in tasks_of(lesson):
-            assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
+    tasks = all_tasks()
+    assert {task.lesson for task in tasks} == {lesson.stem for lesson in lessons(COURSE)}
+    assert len(tasks) == len(set(tasks))
+    for task in tasks:
+        assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
 
 
 def job_of(check, module: str, name: str) -> Job:
@@ -389,8 +391,13 @@ def _is_used(statement: ast.stmt, names: set[str]) -> bool:
     return isinstance(statement, ast.FunctionDef) and statement.name in names
 
 
+@cache
+def all_tasks() -> list[Assignment]:
+    return [task for lesson in lessons(COURSE) for task in tasks_of(lesson)]
+
+
 def tasks_of_kind(kind: str) -> list[Assignment]:
-    return [task for lesson in lessons(COURSE) for task in tasks_of(lesson) if task.kind == kind]
+    return [task for task in all_tasks() if task.kind == kind]
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +413,7 @@ def side_without_java():
         yield side
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
@@ -427,7 +434,7 @@ def rungs_to_try() -> list[Assignment]:
     return list(tried.values())
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)
@@ -455,6 +462,7 @@ def test_what_is_wrong_with_a_rung_is_told_as_in_a_notebook(spark):
         assert words in verdict.words
 
 
+@pytest.mark.slow
 def test_the_courses_own_solutions_may_run_where_a_learner_writes_them(tmp_path):
     """A function's parameters are often called like something that its notebook imports."""
     tried = 0

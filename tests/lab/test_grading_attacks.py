@@ -227,6 +227,7 @@ def server():
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(
     ("attack", "task", "points", "why"),
     [
@@ -273,6 +274,7 @@ def test_an_attack_brings_nothing_and_harms_nobody(
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(
     ("attack", "task", "why"),
     [

@@ -216,6 +216,7 @@ HOSTILE = {
 
 @pytest.mark.slow
 @pytest.mark.spark
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("form", HOSTILE)
 def test_what_is_hostile_gets_no_point(form, course, tmp_path, spark):
     before, function, why = HOSTILE[form]

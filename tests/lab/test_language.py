@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 import minikafka
-from minikafka.lab.course.build_lessons import fault_of, notebook_of, read_text
+from minikafka.lab.course.build_lessons import fault_of, notebook_of
 from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises import progress
@@ -30,6 +30,7 @@ from minikafka.lessons.high_watermark import rungs as ladder
 from minikafka.lessons.high_watermark.exercises import acks_all_answers, least_end_offset
 from minikafka.log.log import Log
 from minikafka.witness.spoken import language, say
+from tests.notebooks.read_once import read_text
 
 ENGLISH = lesson_named("03-high-watermark").text
 CHINESE = ENGLISH.with_suffix(".zh.py")

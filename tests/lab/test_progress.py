@@ -149,6 +149,7 @@ def test_the_solutions_count_for_nothing(desk, monkeypatch):
     assert names_in(desk / "solutions") == [] and FILE not in names_in(desk)
 
 
+@pytest.mark.slow
 def test_notebooks_that_write_at_once_lose_nothing(desk):
     code = (
         "import sys; from minikafka.lab.exercises.progress import note\n"

@@ -49,6 +49,7 @@ def test_each_file_is_small_and_of_the_kafka_that_is_the_course_s():
         assert json.loads(path.read_text(encoding="utf-8"))["kafka"] == KAFKA_VERSION
 
 
+@pytest.mark.slow
 def test_where_nobody_is_at_hand_the_recorded_speak_and_a_line_says_so():
     mine = "append_as_leader [7x10]\n"
     asked = json.dumps([OF_LOGS[0][1].partition("\n")[2], mine])

@@ -102,7 +102,7 @@ def test_an_epoch_that_the_leader_never_had_is_cut_off():
 
 
 def test_by_kip_101_alone_it_stays():
-    with planted("a leader does not say of which epoch it speaks"):
+    with planted("a leader's answer does not name the epoch"):
         lanes = lanes_of(2, unclean=True)
         fast_failovers(lanes)
         for _ in range(3):

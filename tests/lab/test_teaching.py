@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
+from minikafka.lab.course.build_lessons import notebook_of, texts
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises.prediction import known_beliefs
@@ -21,6 +21,7 @@ from minikafka.lab.teaching.known_answers import read_answers
 from minikafka.lab.teaching.lesson_parts import CARD, card_of, cells_of, questions_of, title_of
 from minikafka.lab.teaching.quiz import question as quiz
 from minikafka.lab.teaching.quiz.quiz_page import questions
+from tests.notebooks.read_once import read_text
 
 LESSONS = lessons()
 QUIZ = TEACHING / "quiz.md"

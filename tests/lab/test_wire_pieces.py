@@ -16,7 +16,7 @@ from minikafka.witness.connections.minikafka_server import MinikafkaServer
 from minikafka.witness.connections.run import run_connections
 from minikafka.witness.connections.workload import ConnectionWorkload
 
-READ_ON = "a connection is read on while its request is in work"
+READ_ON = "a broker reads the next request while one is in work"
 STAYS_MUTED = "without an answer the connection stays muted"
 
 

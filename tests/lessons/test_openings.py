@@ -5,9 +5,10 @@ import re
 import nbformat
 import pytest
 
-from minikafka.lab.course.build_lessons import notebook_of, read_text
+from minikafka.lab.course.build_lessons import notebook_of
 from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.lesson_folders import REBUILD, lesson_folders
+from tests.notebooks.read_once import read_text
 
 MOST_WORDS = 150
 TEXTS = [

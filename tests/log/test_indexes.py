@@ -369,6 +369,7 @@ def test_an_offset_index_goes_with_kafkas(kafka, tmp_path, seed):
     pair.same_bytes()
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_time_index_goes_with_kafkas(kafka, tmp_path, seed):
     rng = random.Random(seed)

@@ -60,7 +60,9 @@ class TimesUp(Exception):
     """What a handler of SIGALRM raises, for instance."""
 
 
-@pytest.mark.parametrize("exception", [KeyboardInterrupt, MemoryError, TimesUp])
+@pytest.mark.parametrize(
+    "exception", [KeyboardInterrupt, *(pytest.param(each, marks=pytest.mark.slow) for each in (MemoryError, TimesUp))]
+)
 def test_an_exception_after_any_change_of_the_disk(tmp_path, exception):
     number, is_over = 0, False
     while not is_over:

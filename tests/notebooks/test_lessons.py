@@ -5,14 +5,14 @@ notebook.
 import ast
 import re
 from collections import defaultdict
+from copy import deepcopy
 from pathlib import Path
 from types import CodeType
 
-import nbformat
 import pytest
 
 import minikafka
-from minikafka.lab.course.build_lessons import fold_answers, notebook_of, read_text, texts
+from minikafka.lab.course.build_lessons import fold_answers, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs, predict
@@ -23,6 +23,7 @@ from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.stepper.steps import method_of
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
+from tests.notebooks.read_once import notebook, read_text
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -68,10 +69,6 @@ NOT_FROM_A_RUN = {
 }
 
 
-def notebook(text):
-    return nbformat.read(notebook_of(text), as_version=4)
-
-
 def code(cells):
     return [cell for cell in cells if cell.cell_type == "code"]
 
@@ -100,7 +97,7 @@ def test_cells_ran_in_order_and_without_an_error(text):
 
 @each_text
 def test_what_answers_a_question_is_stored_folded(text):
-    stored = notebook(text)
+    stored = deepcopy(notebook(text))
     found = [dict(cell.metadata) for cell in stored.cells]
     for cell in stored.cells:
         cell.metadata = {}
@@ -262,6 +259,7 @@ def test_every_widget_has_a_static_picture(text):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @each_lesson
 def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, monkeypatch):
     """Parts 1 to 4 run with every prediction answered: wrongly, by each belief, and then by what the run gave."""

@@ -16,6 +16,7 @@ def lessons_on_one_jvm(tmp_path_factory):
         yield lessons
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("path", [*notebooks(), *translations()], ids=lambda path: path.relative_to(COURSE).as_posix())
 def test_a_lesson_shows_what_is_stored(path, lessons_on_one_jvm):
     for (source, stored), outputs in zip(code_cells(path), lessons_on_one_jvm.outputs(path), strict=True):

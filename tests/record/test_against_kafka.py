@@ -77,6 +77,7 @@ def data_of(kind: str, size: int) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("compression", LEVELS, ids=str)
 @pytest.mark.parametrize("kind", ["words", "zeros", "noise", "mixture"])
 def test_streams_of_each_level_and_size_have_the_bytes_of_kafkas(kafka_records, tmp_path, compression, kind):

@@ -223,6 +223,7 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr("minikafka.record.legacy.legacy_record_batch.pieces", pieces_of_seven)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
 def test_a_narrow_window_sees_what_a_wide_one_sees(monkeypatch, kernel):
     """Sound and damaged batches, with records longer than the window in every field, read in both ways."""
@@ -276,6 +277,7 @@ def test_a_narrow_window_sees_what_a_wide_one_sees(monkeypatch, kernel):
     assert 70 < refused < 260
 
 
+@pytest.mark.slow
 def test_a_narrow_window_sees_the_same_of_old_formats(monkeypatch):
     draw = random.Random(12)
     drawn = []

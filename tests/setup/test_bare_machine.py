@@ -31,6 +31,7 @@ def test_there_is_neither_java_nor_dot(bare):
     assert said.startswith("[None, None, '")
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_the_slice_of_the_tests_passes(bare):

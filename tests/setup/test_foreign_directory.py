@@ -95,6 +95,7 @@ def test_where_this_process_imports_from_there_workers_do_too(variable_in_java, 
     assert working_directory.is_on_the_path() and variable_in_java() == ""
 
 
+@pytest.mark.slow
 def test_numba_takes_no_settings_from_there(foreign):
     """They may name a cache, out of which numba unpickles."""
     told = run(sys.executable, "-P", "-c", COMPILE)
@@ -108,6 +109,7 @@ def test_numba_takes_no_settings_from_there(foreign):
     assert run(sys.executable, "-P", "-c", later).stdout == "True\n\n"
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_spark_job_runs_from_there(foreign):
     log_dir = foreign / "log-dir"

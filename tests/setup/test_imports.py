@@ -65,6 +65,7 @@ def test_importing_pulls_in_nothing_heavy(module):
     assert not loaded & HEAVY
 
 
+@pytest.mark.slow
 def test_a_broker_is_ready_without_what_its_start_does_not_need(tmp_path):
     code = f"""
 import sys

@@ -56,6 +56,7 @@ def test_the_way_leads_through_the_proxy_that_the_machine_is_told_of(plain_netwo
     assert set(asked) == {"maven.example:443"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", java_network.BUNDLE_VARIABLES)
 def test_each_variable_that_names_a_bundle_is_heard(plain_network, variable, monkeypatch, tmp_path):
     write_certificates(tmp_path, "localhost")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.cli import COMMANDS
+from tests.spark.quick_java import QUICK_JAVA
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -44,7 +45,7 @@ def test_the_example_for_spark_runs():
     process = subprocess.run(
         [sys.executable, "-c", example],
         cwd=REPOSITORY,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        env={**os.environ, **QUICK_JAVA, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
     )

@@ -22,6 +22,7 @@ def test_it(number):
 """
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_process_that_dies_ends_the_run(tmp_path):
     [options] = re.findall(r"^WORKERS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)

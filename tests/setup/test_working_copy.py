@@ -94,6 +94,7 @@ def test_the_pictures_of_a_lesson_lie_in_the_working_copy(table):
         assert places and all(place.is_relative_to(table.resolve()) and place.is_file() for place in places)
 
 
+@pytest.mark.slow
 def test_a_lesson_is_laid_out_without_what_answers_an_open_prediction(table):
     working_copy.lay_out(COURSE, table)
     for lesson in lessons():
@@ -447,6 +448,7 @@ def test_a_working_copy_that_is_another_link_is_refused_in_one_line(tmp_path, mo
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_where_one_stands_the_working_copy_is_laid(tmp_path, monkeypatch):
     """Also from an editable install, which knows where the clone is."""
     monkeypatch.chdir(tmp_path)

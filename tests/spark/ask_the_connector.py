@@ -1,10 +1,10 @@
 """Asks Spark's Kafka connector the cases of `connector_cases`; prints what it answers as JSON.
 
-    python -m tests.spark.ask_the_connector BOOTSTRAP_SERVERS LOG_DIR JARS
+    python -m tests.spark.ask_the_connector BOOTSTRAP_SERVERS LOG_DIR JARS CASES STREAMS
 
-The answer has a list for each list of cases, how many tasks a query with `maxRecordsPerPartition` has, under `ours` a
-few of the cases as the data source answers them through Spark, and under `gone` what a stream of each answers that is
-started again when one of its topics was deleted.
+CASES and STREAMS are lists of numbers: which of them are asked. The answer has a list for each, how many tasks a query
+with `maxRecordsPerPartition` has, under `ours` a few of the cases as the data source answers them through Spark, and
+under `gone` what a stream of each answers that is started again when one of its topics was deleted.
 """
 
 import json
@@ -97,7 +97,7 @@ def answered(ask) -> Answer:
         return REFUSED
 
 
-def main(servers: str, log_dir: str, jars: str) -> None:
+def main(servers: str, log_dir: str, jars: str, cases: str, streams: str) -> None:
     with session(_AT_ONCE, jars.split(",")) as spark, ThreadPoolExecutor(_AT_ONCE) as pool:
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -110,8 +110,8 @@ def main(servers: str, log_dir: str, jars: str) -> None:
             return answered(lambda: reader.load(log_dir).select("topic", "partition", "offset").collect())
 
         told = {
-            "batch": list(pool.map(connector.batch, CASES)),
-            "stream": list(pool.map(connector.stream, enumerate(STREAMS))),
+            "batch": list(pool.map(connector.batch, [CASES[number] for number in json.loads(cases)])),
+            "stream": list(pool.map(connector.stream, [(number, STREAMS[number]) for number in json.loads(streams)])),
             "tasks": connector.tasks(SIX_TASKS),
             "ours": list(pool.map(ours, THROUGH_SPARK)),
         }
@@ -120,10 +120,10 @@ def main(servers: str, log_dir: str, jars: str) -> None:
             return spark.readStream.format("minikafka").options(**options_of(case)).load(log_dir)
 
         with tempfile.TemporaryDirectory() as checkpoints:
-            streams = {"connector": connector.source, "ours": source}
-            told["gone"] = {name: [] for name in streams}
+            sides = {"connector": connector.source, "ours": source}
+            told["gone"] = {name: [] for name in sides}
             for case in READ_ON:
-                for name, of in streams.items():
+                for name, of in sides.items():
                     told["gone"][name].append(read_on(of, f"{checkpoints}/{name}", case))
                 if case is READ_ON[0]:
                     delete_topic(servers, log_dir, GONE)

@@ -68,6 +68,7 @@ def test_some_damaged_directories(fuzz):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("part", range(2))
 def test_damaged_directories(fuzz, part):
     assert faults(fuzz, range(FIRST_SEED + part * DIRECTORIES, FIRST_SEED + (part + 1) * DIRECTORIES)) == []

@@ -11,6 +11,7 @@ import pytest
 from minikafka import Compression, Log, MemoryRecords, SimpleRecord
 from minikafka.spark.source.known_options import IGNORED_OPTIONS, SOURCE_OPTIONS
 from tests.spark.jobs.clusters import SMALL, connect_server, standalone_cluster
+from tests.spark.quick_java import QUICK_JAVA
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
@@ -36,7 +37,7 @@ def there(tmp_path):
 
 def run_alone(code: str) -> str:
     """What a Python process of its own prints that runs the code."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, **QUICK_JAVA, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=220)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
@@ -62,14 +63,14 @@ def test_read_stream_and_write(spark, there, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_on_a_cluster(there, tmp_path):
-    with standalone_cluster(tmp_path / "cluster") as url:
-        settings = "".join(f'.config("{name}", "{setting}")' for name, setting in SMALL.items())
-        code = there(CLUSTER, **{'"spark://master:7077")': f'"{url}"){settings}'})
-        assert "|orders|        0|   10|" in run_alone(code)
-
-
-@pytest.mark.slow
-def test_through_connect(there, tmp_path):
-    with connect_server(tmp_path / "server", Path(sys.executable)) as url:
-        assert "|orders|        0|   10|" in run_alone(there(CONNECT, **{"sc://server:15002": url}))
+@pytest.mark.in_parts(4)
+@pytest.mark.parametrize("where", ["standalone", "connect"])
+def test_on_a_cluster_and_through_connect(there, tmp_path, where):
+    if where == "connect":
+        with connect_server(tmp_path / "server", Path(sys.executable)) as url:
+            told = run_alone(there(CONNECT, **{"sc://server:15002": url}))
+    else:
+        with standalone_cluster(tmp_path / "cluster") as url:
+            settings = "".join(f'.config("{name}", "{setting}")' for name, setting in SMALL.items())
+            told = run_alone(there(CLUSTER, **{'"spark://master:7077")': f'"{url}"){settings}'}))
+    assert "|orders|        0|   10|" in told

@@ -13,6 +13,7 @@ from minikafka.spark import register
 from minikafka.spark.our_line_first import put_our_line_first, raised_by_us
 from tests.golden.places import GOLDEN
 from tests.spark.jobs.clusters import python_without_minikafka
+from tests.spark.quick_java import QUICK_JAVA
 
 ROOT = Path(__file__).parents[2]
 REGISTER = """
@@ -37,7 +38,7 @@ def test_the_last_exception_of_ours_is_found():
 @pytest.mark.slow
 def test_a_python_without_minikafka_is_named(tmp_path):
     python = python_without_minikafka(tmp_path / "venv")
-    environment = {**os.environ, "PYSPARK_PYTHON": str(python)}
+    environment = {**os.environ, **QUICK_JAVA, "PYSPARK_PYTHON": str(python)}
     environment.pop("PYTHONPATH", None)
     code = f"import sys; sys.path.append({str(ROOT)!r})\n{REGISTER}"
     done = subprocess.run(
@@ -51,7 +52,8 @@ def test_a_python_without_minikafka_is_named(tmp_path):
 def test_a_python_that_does_not_work_is_named_as_it_was_found(tmp_path):
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 7\n")
     (tmp_path / "python3").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **QUICK_JAVA, "PATH": path, "PYTHONPATH": str(ROOT)}
     environment.pop("PYSPARK_PYTHON", None)
     done = subprocess.run(
         [sys.executable, "-c", REGISTER], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=220

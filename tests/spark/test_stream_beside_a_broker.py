@@ -65,6 +65,7 @@ class Stream:
         return records, damages
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.slow
 def test_nothing_is_lost_or_doubled_beside_a_busy_broker(spark, tmp_path):
     register(spark)

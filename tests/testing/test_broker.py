@@ -49,6 +49,7 @@ def test_topics_records_and_clients():
         broker.records("orders", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 def test_stops_and_kills(tmp_path, process):
     with Broker(tmp_path / "kept", topics={"t": 1}, process=process) as broker:
@@ -203,6 +204,7 @@ def test_a_whole_response():
         broker.answer(ApiKeys.LIST_OFFSETS, response)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 def test_the_clock_stands_until_it_is_moved(process):
     settings = {"log.retention.ms": "10000", "log.message.timestamp.type": "LogAppendTime"}

@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs/testing.md").read_text(encoding="utf-8")
 
@@ -33,6 +35,7 @@ def test_nothing_is_imported_before_it_is_used():
     assert set(loaded) <= {"minikafka", "minikafka.pytest_plugin", "logging", "string", "_string", "importlib"}
 
 
+@pytest.mark.slow
 def test_a_marker_says_how_it_is_made(tmp_path):
     path = tmp_path / "test_it.py"
     path.write_text(
@@ -54,6 +57,7 @@ def test_plain(minikafka_broker):
     assert process.returncode == 0 and "2 passed" in process.stdout, process.stdout
 
 
+@pytest.mark.slow
 def test_what_a_marker_says_by_place_is_not_dropped(tmp_path):
     path = tmp_path / "test_it.py"
     path.write_text(
@@ -73,6 +77,7 @@ def test_topics(minikafka_broker):
     assert "1 passed, 1 error" in process.stdout, process.stdout
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path):
     examples = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "test_examples.py"

@@ -212,11 +212,11 @@ def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
-    tmp_path, log_dir, command, state, most, seed
+    tmp_path, log_dir, command, state, most, seed, share
 ):
     fresh = case(tmp_path, log_dir, state)
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
-    for number in some_of(changes, most, seed):
+    for number in share(some_of(changes, most, seed), 4):
         place = fresh()
         before = disk_state(place)
         killed = run(place, COMMANDS[command], (number, signal.SIGKILL))
@@ -254,12 +254,12 @@ def without_undo(place: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be(
-    tmp_path, log_dir, command, number, most, seed
+    tmp_path, log_dir, command, number, most, seed, share
 ):
     fresh = case(tmp_path, log_dir, "clean")
     before = disk_state(fresh())
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
-    for at in some_of(changes, most, seed):
+    for at in share(some_of(changes, most, seed), 4):
         place = fresh()
         code = run(place, COMMANDS[command], (at, number)).code
         assert (code, disk_state(place)) in ((128 + number, before), (NOT_REPORTED, expected)), at

@@ -157,6 +157,7 @@ def test_the_command(cache):
     assert told[0].startswith("changed   UnifiedLog.appendAsLeader()") and "1 changed in 1 classes" in told[-1]
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),

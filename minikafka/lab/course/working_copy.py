@@ -171,7 +171,8 @@ def lab_command(desk: Path) -> list[str]:
 
 def lab_environment() -> dict[str, str]:
     """This process's environment, and in it where JupyterLab finds the course's defaults for its settings: it asks
-    nobody about news of Jupyter, nor to update it. Who has chosen otherwise in JupyterLab keeps that.
+    nobody about news of Jupyter, nor to update it, and its list of files leaves out the diagrams, which the lessons
+    show, and the times of the last changes, for which names would be cut. A learner's own settings go before these.
     """
     places = [str(_JUPYTER), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     return {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(places)}

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +42,10 @@ def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
     found: list[Assignment] = []
     checks: dict[str, tuple[str, str, str]] = {}
     for tree in code_of(notebook)[0]:
-        for node in ast.walk(tree):
+        nodes = [*ast.walk(tree)]
+        for node in nodes:
             checks |= checks_imported_by(node)
-        found += _tasks(tree, lesson, checks)
+        found += _tasks(nodes, lesson, checks)
     return found
 
 
@@ -65,9 +66,9 @@ def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
     return trees, unread
 
 
-def check_calls_in(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The calls like `clamp.check(updated)`: whose `check` it is, and what it is given."""
-    for node in ast.walk(tree):
+def check_calls_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The calls like `clamp.check(updated)` among `nodes`: whose `check` it is, and what it is given."""
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
             given = [*node.args, *(each.value for each in node.keywords if each.arg == "function")]
             if given:
@@ -98,11 +99,11 @@ def _code_cells(notebook: Path) -> Iterator[str]:
         raise ValueError(f"{notebook.name} is no notebook") from broken
 
 
-def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Assignment]:
-    for node in ast.walk(tree):
+def _tasks(nodes: list[ast.AST], lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Assignment]:
+    for node in nodes:
         if call := predict_call_of(node):
             yield Assignment(lesson, PREDICTION, call.question, id=call.id)
-    for check, given in check_calls_in(tree):
+    for check, given in check_calls_in(nodes):
         if isinstance(check, ast.Name) and check.id in checks and isinstance(given, ast.Name):
             kind, module, name = checks[check.id]
             yield Assignment(lesson, kind, given.id, module, name)

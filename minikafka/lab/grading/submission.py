@@ -62,7 +62,7 @@ class Answered:
         checked = [
             (place, argument)
             for place, statement in enumerate(code.statements)
-            for check, argument in check_calls_in(statement)
+            for check, argument in check_calls_in(ast.walk(statement))
             if _is_the_check(check, task, code, place)
         ]
         by_name: list[tuple[int, ast.expr]] = [(len(code.statements), ast.Name(task.name, ast.Load()))]

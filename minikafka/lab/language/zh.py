@@ -82,9 +82,9 @@ CATALOGUE = {
     "The last stable offset may move with it.": "最后稳定位移可能随之移动。",
     "A leader cannot have replicated what it does not have.": "leader 没有的消息，不可能已经复制完毕。",
     "Nobody else changes it meanwhile.": "在此期间，别人不会改动它。",
-    "The old one, with its place.": "原来的高水位，连同它的位置。",
-    "Forward is: a higher offset, or the same one on a newer segment, as after a roll.": (
-        "“向前”是指：offset 更大；或者 offset 相同而日志段更新，例如切分之后。"
+    "The old high watermark, with its place.": "原来的高水位，连同它的位置。",
+    "It moves only forward: to a higher offset, or to the same offset on a newer segment, as after a roll.": (
+        "它只向前移动：移到更大的 offset；或者移到更新的日志段上的同一个 offset，例如切分之后。"
     ),
     # witnesses
     "{operations} operations, {cells} values compared": "{operations} 个操作，比较了 {cells} 个值",

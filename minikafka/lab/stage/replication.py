@@ -294,12 +294,12 @@ def two_failures(lanes: Any) -> Sent:
     lanes.after("all have a, and know that it is committed", replication.sleep, 5)
     sent = lanes.after("b is appended, with acks=all", replication.append, "b")
     lanes.after("both followers fetch b", replication.fetch)
-    lanes.after("both ask for what follows: b is acknowledged", replication.fetch)
+    lanes.after("both fetch again: b is acknowledged", replication.fetch)
     replication.sleep(5)
     lanes.after("broker 0 dies, broker 1 is elected", replication.crash, 0)
     lanes.after("broker 1 dies, and nobody knows yet", replication.crash, 1, noticed=False)
     lanes.after("broker 2 begins to follow broker 1, which does not answer", replication.fetch, 2)
-    lanes.after("the death of broker 1 is noticed, broker 2 is elected", replication.notice, 1)
+    lanes.after("the controller notices it, broker 2 is elected", replication.notice, 1)
     return sent
 
 
@@ -312,7 +312,7 @@ def unclean_election(lanes: Any) -> Sent:
     lanes.after("both have a", replication.sleep, 5)
     lanes.after("broker 1 dies", replication.crash, 1)
     sent = lanes.after("b is appended", replication.append, "b")
-    lanes.after("high watermarks are written down", replication.sleep, 5)
+    lanes.after("high watermarks are written to disk", replication.sleep, 5)
     lanes.after("broker 0 dies", replication.crash, 0)
     lanes.after("broker 1 is back, and elected", replication.start, 1)
     lanes.after("c is appended", replication.append, "c")

@@ -223,9 +223,7 @@ def render_crash(frame: CrashFrame, top: float | None = None, height: float | No
         lambda name: "+" if name not in was else "~" if was[name] != now[name] else "",
         232,
     )
-    legend = (
-        "− the load takes it away · + it is new · ~ it has another size · 1–7 phases of LogLoader.load, – afterwards"
-    )
+    legend = "− deleted by the load · + new · ~ other size · 1–7: phase of LogLoader.load · –: after it"
     parts.append(drawing.text(10, height - 8, legend, kind="s"))
     words = f"{frame.caption}: {frame.outcome}"
     return drawing.svg(drawing.WIDTH, height, "".join(parts), words)
@@ -338,7 +336,7 @@ def _torn(name: str, before: dict[str, bytes], now: dict[str, bytes], every: int
     """The states in which only part of a write to a `.log` has reached the disk."""
     old, whole = len(before.get(name, b"")), now[name]
     for size in range(old + every, len(whole), every):
-        caption = f"the power goes when {size - old} of {len(whole) - old} bytes are written"
+        caption = f"the power fails when {size - old} of {len(whole) - old} bytes are written"
         yield caption, {**now, name: whole[:size]}, name, whole
 
 

@@ -104,7 +104,7 @@ def rules_of(lesson: Path) -> dict[int, str]:
 
 def questions_of(lesson: Path) -> dict[str, tuple[str, Cell]]:
     """The lesson's predictions in their order: by id, the question and its cell."""
-    cells = (cell for cell in cells_of(lesson) if cell.number)
+    cells = (cell for cell in cells_of(lesson) if cell.number and "predict(" in cell.text)
     return {call.id: (call.question, cell) for cell in cells for call in predict_calls_in(cell.text)}
 
 

@@ -264,9 +264,7 @@ def _links(frame: ShelvesFrame, upper: dict[int, float], lower: dict[int, float]
 
 
 def _legend(y: float) -> str:
-    words = (
-        "struck through: goes; →7: the newest of its key is 7 · −a: deletion of a (tombstone) · ◆: has a delete horizon"
-    )
+    words = "struck through: removed · →7: the newest of its key is at 7 · −a: tombstone of a · ◆: has a delete horizon"
     more = (
         "violet frame: in a transaction · C, A: its marker · dot: a batch without records · bold frame: active segment"
     )

@@ -12,7 +12,7 @@ from minikafka.witness.log.batch import CODECS
 _HEADER = (  # name, bytes, what it is
     ("baseOffset", 8, "what offset deltas count from"),
     ("batchLength", 4, "bytes that follow this field"),
-    ("partitionLeaderEpoch", 4, "number of the leader's reign, −1: not known"),
+    ("partitionLeaderEpoch", 4, "leader epoch, −1: not known"),
     ("magic", 1, "version of the format"),
     ("crc", 4, "CRC-32C of everything behind it"),
     ("attributes", 2, "codec, timestamp type, transactional, control, delete horizon"),

@@ -268,7 +268,7 @@ def _reason(frame: LaneFrame) -> str:
     """What holds the last stable offset where it is."""
     held = [t for t in frame.transactions if t.first == frame.lso and not t.replicated]
     if frame.lso == frame.hw and not held:
-        return "nothing below the high watermark is undecided: LSO = HW"
+        return "below the high watermark every transaction is decided: LSO = HW"
     if not held:
         return "LSO is where the oldest undecided transaction begins"
     txn = held[0]

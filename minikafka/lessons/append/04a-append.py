@@ -28,7 +28,7 @@ SegmentShelf(bare, "As the producers sent them").snap("two batches, the records 
 # %%
 predict(
     "read-offset-3",
-    "A consumer reads on at offset 3: 'the records 3 4 5', 'the records 0 1 2', or 'nothing'?",
+    "A consumer asks for offset 3. What does it get: 'the records 3 4 5', 'the records 0 1 2', or 'nothing'?",
     ___,
     lambda: "nothing" if bare.active_segment.read(3, 1000) is None else "the records 3 4 5",
 )
@@ -95,7 +95,7 @@ print("LEO", leader.log_end_offset, " HW", leader.high_watermark, " epochs", lea
 # %%
 predict(
     "append-last-offset",
-    "The last_offset of the answer, for a batch of three on a log that ends at 10?",
+    "The log ends at 10 and gets a batch of three. What is the answer's last_offset?",
     ___,
     lambda: twin.append_as_leader(sent("3x1"), leader_epoch=1).last_offset,
 )
@@ -127,7 +127,7 @@ print([(b.base_offset, b.partition_leader_epoch) for b in fetched(leader).batche
 # %%
 predict(
     "follower-end-after-copy",
-    "Where does the follower end after append_as_follower(fetched(leader), leader_epoch=0)?",
+    "At which offset does the follower's log end after append_as_follower(fetched(leader), leader_epoch=0)?",
     ___,
     lambda: follower_twin.append_as_follower(fetched(leader), leader_epoch=0) and follower_twin.log_end_offset,
 )
@@ -158,7 +158,7 @@ print("with a gap,", gap.first_offset, "to", gap.last_offset, " LEO", follower.l
 # %%
 predict(
     "follower-end-after-overlap",
-    "Where does the follower end after offsets 21 and 22, of which it has the first? (a number, or the name of an exception)",
+    "The follower has offset 21, and gets a batch with 21 and 22. Where does its log end then? (a number, or the name of an exception)",
     ___,
     lambda: follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset,
 )
@@ -169,15 +169,15 @@ gappy.append_as_follower(sent("1x10 offset=0 leader_epoch=0"), leader_epoch=0)
 gappy.append_as_follower(sent("1x10 offset=50 leader_epoch=0"), leader_epoch=0)
 erratum(
     "A new segment's base offset is LEO",
-    "it is the greater one of LEO and the first offset of the incoming set",
+    "it is the greater one of LEO and the first offset of the append",
     f"LEO was 1, the segments are {[segment.base_offset for segment in gappy.log_segments]}",
 )
 
 # %%
 erratum(
     "Step 2 deletes badly formatted messages. A batch of magic 2 must begin at offset 0",
-    "that step (here 3) cuts off what follows the last whole batch, and no more; a bad batch is an exception in step 2. Only a batch from a "
-    "client must begin at 0; those of coordinators and of leaders may begin anywhere",
+    "step 3 here cuts off what follows the last whole batch, and nothing else; a bad batch is an exception in step 2. Only a client's "
+    "batch must begin at 0; those of coordinators and of leaders may begin anywhere",
     [f"second batch cut short: {fresh_log().append_as_leader(sent('3x1', '3x1 damage=torn'), 0).num_messages} records appended",
      f"its CRC wrong: {type(step_through(fresh_log().append_as_leader, sent('3x1', '3x1 damage=crc'), 0).raised).__name__}",
      f"sent at 5 by a coordinator, stored at {fresh_log().append_as_leader(sent('2x1 offset=5'), 0, AppendOrigin.COORDINATOR).first_offset}"],
@@ -203,7 +203,7 @@ raised.truncate_fully_and_start_at(6, 4)
 erratum(
     "logStartOffset is the first message's offset. Since 0.11 lastOffset and lastOffsetOfFirstBatch are the same. The codec is the stored one (targetCodec)",
     "logStartOffset is the log start of the log at that moment. lastOffsetOfFirstBatch came with 2.0 and is never updated: a follower's fetch brings many "
-    "batches, and a leader still has to assign offsets. The codec is that of what came in; step 5 works out the other one from the topic",
+    "batches, and a leader still has to assign offsets. The codec is the incoming one; step 5 takes the stored one from the topic's setting",
     f"appended at {(info := raised.append_as_leader(records(2, 1), 0)).first_offset}, log_start_offset {info.log_start_offset}; follower: "
     f"{follower_info.last_offset} and {follower_info.last_offset_of_first_batch}; {[name for name in leader_info.__slots__ if 'compression' in name]}",
 )

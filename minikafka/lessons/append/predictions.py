@@ -18,7 +18,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "follower-end-after-overlap": {
         23: "Offset 21 is below its log end, 22. It refuses the whole batch, offset 22 too.",
         22: "It stays at 22, but the caller gets an exception.",
-        "OffsetsOutOfOrderException": "That is for batches of one set. Here the set begins below LEO.",
+        "OffsetsOutOfOrderException": "That is for batches of one append. Here the append begins below LEO.",
         "OffsetOutOfRangeException": "That is for readers.",
     },
     "segments-after-refused-append": {

@@ -21,14 +21,16 @@ APPENDS = {
     "two batches in one append": "append_as_leader [1x10] [1x10]",
     "a timestamp from the far future": "append_as_leader [3x10 ts=now,now+7200000,now]",
     "no key for a compacted topic": "config cleanup.policy=compact\nappend_as_leader [2x10]",
-    "a follower is sent what it has": "append_as_leader [3x10]\nappend_as_follower leader_epoch=1 [2x10 offset=1]",
+    "a follower is sent records that it already has": (
+        "append_as_leader [3x10]\nappend_as_follower leader_epoch=1 [2x10 offset=1]"
+    ),
     "a batch is too large without its compression": (
         "config max.message.bytes=200 compression.type=uncompressed\nappend_as_leader [40xnull codec=gzip]"
     ),
     "a new leader's batch is larger than a segment": (
         "config internal.segment.bytes=200\nappend_as_leader [1x10]\nappend_as_leader leader_epoch=1 [1x200]"
     ),
-    "a new leader gets a sequence out of order, the segment is full": (
+    "a new leader gets a sequence out of order, and the segment is full": (
         "config internal.segment.bytes=300\n"
         "append_as_leader [9x10 pid=7 epoch=0 seq=0]\n"
         "append_as_leader leader_epoch=1 [9x10 pid=7 epoch=0 seq=12]"
@@ -36,10 +38,10 @@ APPENDS = {
     "a producer that has been replaced": (
         "append_as_leader [1x10 pid=7 epoch=1 seq=0]\nappend_as_leader [1x10 pid=7 epoch=0 seq=0]"
     ),
-    "no transaction while one is open": (
+    "a batch outside of the transaction that is open": (
         "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=7 epoch=0 seq=1]"
     ),
-    "a follower is sent no transaction while one is open": (
+    "a follower is sent a batch outside of the transaction that is open": (
         "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_follower leader_epoch=1 [1x10 pid=7 epoch=0 seq=1"
         " offset=1]"
     ),
@@ -50,7 +52,7 @@ APPENDS = {
         "append_as_leader [1x10 pid=7 epoch=0 seq=1 txn]\n"
         "append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0 coordinator_epoch=4]"
     ),
-    "one append spans more offsets than a segment can": (
+    "one append spans more offsets than a segment can hold": (
         "append_as_leader [1x10]\nappend_as_follower leader_epoch=1 [1x10 offset=1] [1x10 offset=3000000000]"
     ),
 }

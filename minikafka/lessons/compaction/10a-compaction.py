@@ -119,7 +119,7 @@ print("high watermark", prices.update_high_watermark(14), " log end", prices.log
 # %%
 predict(
     "first-uncleanable-offset",
-    "Which first uncleanable offset does cleanable_offsets give?",
+    "Which first uncleanable offset does cleanable_offsets return?",
     ___,
     lambda: bounds.cleanable_offsets(prices, None, prices.time.milliseconds()).first_uncleanable_dirty_offset,
 )
@@ -137,7 +137,7 @@ walk.play()
 turn = cleaning.clean(walk.result)
 erratum(
     "All segments but the active one are compacted; afterwards the cleaner point is the active segment's base offset",
-    "a cleaning ends at the last stable offset, at min.compaction.lag.ms, or where the offset map is full; the point is the map's latest offset + 1",
+    "a cleaning may end earlier: at the last stable offset, at records younger than min.compaction.lag.ms, or where the offset map is full. The point is the map's latest offset + 1",
     f"active segment {prices.active_segment.base_offset}, last stable offset {prices.last_stable_offset}, cleaned up to {turn.end}",
 )
 
@@ -162,7 +162,7 @@ grabbed_first = Cleaning(*logs).grab().log.name
 # %%
 predict(
     "log-grabbed-first",
-    "Which log is grabbed first? ('orders-0', 'users-0' or 'prices-0')",
+    "Which log does the cleaner take first? ('orders-0', 'users-0' or 'prices-0')",
     ___,
     lambda: grabbed_first,
 )
@@ -187,7 +187,7 @@ print(slots.map.slots, "slots of", slots.map.BYTES_PER_ENTRY, "bytes")
 # %%
 predict(
     "slot-of-e",
-    "Into which slot goes e?",
+    "Into which slot does e go?",
     ___,
     lambda: slots.put("e", 4),
 )
@@ -251,7 +251,7 @@ walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.millisecon
 # %%
 predict(
     "records-second-pass-writes",
-    "How many of the ten records are written by the second pass?",
+    "How many of the ten records does the second pass write?",
     ___,
     lambda: walk.result[1].messages_written,
 )
@@ -264,7 +264,7 @@ print((settings.dir.parent / "cleaner-offset-checkpoint").read_text())
 stats = walk.result[1]
 erratum(
     "Only the log's head needs work",
-    "the head fills the map, but head and tail are written anew, all segments from the log's beginning",
+    "the map is filled from the head, but head and tail are written anew: all segments from the log's beginning",
     f"read for the map: {stats.map_messages_read} records, read by the second pass: {stats.messages_read}, written: {stats.messages_written}",
 )
 
@@ -284,7 +284,7 @@ print([(segment.base_offset, segment.size) for segment in small.log_segments])
 # %%
 predict(
     "segments-after-one-turn",
-    "How many segments has this log after one turn, with the active one?",
+    "How many segments, the active one included, does this log have after one turn?",
     ___,
     lambda: Cleaning(small_twin).turn() and small_twin.number_of_segments,
 )
@@ -325,7 +325,7 @@ refused = step_through(write, keyless, "=2").raised
 turn = Cleaning(keyless).turn()
 erratum(
     "Without keys only deletion is possible",
-    "a compacted topic refuses records without a key; those from before it was compacted go at the first cleaning",
+    "a compacted topic refuses records without a key. The first cleaning removes those that it accepted before it was compacted",
     f"an append: {type(refused).__name__}; a cleaning: {turn.stats.invalid_messages_read} without a key, left {rows(keyless)}",
 )
 
@@ -383,7 +383,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Compaction: rebuild](10a-compaction-rebuild.ipynb), two functions and two rungs.
+# [Compaction: rebuild](10a-compaction-rebuild.ipynb) has two functions and two rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -113,7 +113,7 @@ safe = log.recovery_point
 # %%
 predict(
     "recovery-point-after-roll",
-    "Four records, a roll, two more records, then the background task has run. The recovery point?",
+    "Four records were written, then a roll, then two more records, and the background task has run. What is the recovery point?",
     ___,
     lambda: safe,
 )
@@ -146,7 +146,7 @@ walk = step_through(
 # %%
 predict(
     "segments-scanned",
-    "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?",
+    "The segments begin at 0, 15, 30, 41 and 56, and the recovery point is 24. How many segments does the load scan?",
     ___,
     lambda: sum(frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames),
 )
@@ -161,7 +161,7 @@ print("epochs", [(entry.epoch, entry.start_offset) for entry in log.leader_epoch
 print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offset) for p in log.producer_state_manager.active_producers.values()])
 erratum(
     "recoverLog returns LEO as the new recovery point",
-    "so it was up to 2.7. Since 2.8 an unclean load does not move it up to LEO: what was read is not thereby flushed",
+    "that was so up to 2.7. Since 2.8 a load after an unclean stop does not move it up to LEO: to read records is not to flush them",
     f"recovery point {log.recovery_point}, LEO {log.log_end_offset}",
 )
 
@@ -206,7 +206,7 @@ theatre = theatre.stop_in(lambda: log.append_as_leader(records(3, first=10), lea
 # %%
 predict(
     "segments-after-torn-batch",
-    "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?",
+    "105 of the new batch's 112 bytes are on the disk. How many segments does the log have after the load?",
     ___,
     lambda: next(sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105),
 )
@@ -228,7 +228,7 @@ directory = kill(log)
 # %%
 predict(
     "log-end-after-cut",
-    "Segment 6 is cut to BYTE bytes. The log ends at?",
+    "Segment 6 is cut to BYTE bytes. At which offset does the log end after a load?",
     ___,
     lambda: load(cut(another(directory), "006.log", BYTE)).log_end_offset,
 )

@@ -115,7 +115,7 @@ bad = flip(another(killed), "030.log", 100)
 both = remove(another(bad), "030.index")
 predict(
     "log-end-bad-bit",
-    "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
+    "Segment 30 has a bad bit in its first batch, and no .index. At which offset does the log end after an unclean stop and a load?",
     ___,
     lambda: load(another(both), TOPIC).log_end_offset,
 )
@@ -146,7 +146,7 @@ shelf.play()
 missing = remove(another(orders), "030.timeindex")
 predict(
     "time-index-after-load",
-    "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?",
+    "The time index of segment 30 is missing, and the stop was clean. How many entries does it have after the load?",
     ___,
     lambda: load(missing, TOPIC, clean=True).log_segments[2].time_index.entries,
 )
@@ -181,7 +181,7 @@ for name, directory in (("all snapshots", killed), ("none", remove(another(kille
 lost = remove(another(killed), "epoch-checkpoint")
 predict(
     "epoch-0-first-offset",
-    "The first offset of epoch 0 after the load?",
+    "What is the first offset of epoch 0 after the load?",
     ___,
     lambda: load(another(lost), TOPIC, recovery_point=24).leader_epoch_cache.epoch_entries[0].start_offset,
 )
@@ -228,7 +228,7 @@ walk.play()
 # %%
 erratum(
     "retryOnOffsetOverflow picks an OverflowPositionStrategy (LATEST, EARLIEST, PRODUCER or RESTART) and goes on to the nextOffsetStrategy",
-    "invented. It is a loop: on LogSegmentOffsetOverflowException split the segment, then call the same phase again",
+    "invented. It is a loop: on LogSegmentOffsetOverflowException it splits the segment and calls the same phase again",
     " → ".join(f"{frame.method.name} {frame.step.number}" for frame in walk.frames),
 )
 
@@ -267,14 +267,14 @@ damages = {
 # Now a planted bug: minikafka does not ask whether an `.index` is there. It creates the file when it first uses it.
 
 # %%
-with planted("a missing offset index is not missed"):
+with planted("a missing offset index is not noticed"):
     sick = run(workload, minikafka_log, scratch())
 found = agree(sick, spark, kafka)
 
 # %%
 predict(
     "missing-index-differs-in",
-    "In which quantity do the witnesses differ first? ('log_end_offset', 'segments', 'index_entries', or 'result' for that of the read)",
+    "In which quantity do the witnesses differ first? ('log_end_offset', 'segments', 'index_entries', or 'result', which is that of the read)",
     ___,
     lambda: found.first_difference.quantity,
 )

@@ -9,7 +9,7 @@ from minikafka.log.log_segment import LogSegment
 def bugs() -> dict[str, Bug]:
     """By its words: whose method is wrong, and what stands in its place."""
     return {
-        "a missing offset index is not missed": (LogSegment, "sanity_check", _without_the_first_question),
+        "a missing offset index is not noticed": (LogSegment, "sanity_check", _without_the_first_question),
     }
 
 

@@ -34,7 +34,7 @@ at_the_follower = values_of(follower, FetchIsolation.LOG_END)
 # %%
 predict(
     "offset-2-after-failover",
-    "The leader dies; the follower leads. A producer sends it the record 7. At which offset does the consumer find this record?",
+    "The leader dies; the follower becomes leader. A producer sends it the record 7. At which offset does the consumer find this record?",
     ___,
     lambda: at_the_follower.index("7"),
 )
@@ -116,7 +116,7 @@ replicate(log, third, up_to=4)
 print("rule 5:", third.maybe_update_high_watermark(log.high_watermark) == min(log.high_watermark, third.log_end_offset))
 erratum(
     "Followers read up to the high watermark, plain consumers up to LEO",
-    "the other way round: consumers (HIGH_WATERMARK) read below HW, followers (LOG_END) below LEO, or nothing would ever be replicated",
+    "the other way round: consumers (HIGH_WATERMARK) read below HW, followers (LOG_END) below LEO. Otherwise nothing would ever be replicated",
     f"of {log.log_end_offset} records a consumer sees {len(values_of(log, FetchIsolation.HIGH_WATERMARK))}, "
     f"a follower {len(values_of(log, FetchIsolation.LOG_END))}",
 )
@@ -148,7 +148,7 @@ print("on one segment:", here.on_same_segment(there), " the first on an older on
 # %%
 predict(
     "position-diff-to-end",
-    "there.position_diff(snapshot.log_end_offset) is which number, or which exception: 'IllegalArgumentException' or 'KafkaException'?",
+    "What does there.position_diff(snapshot.log_end_offset) give? (a number, 'IllegalArgumentException' or 'KafkaException')",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
@@ -180,7 +180,7 @@ diagram("high_watermark_methods")
 # %%
 predict(
     "update-beyond-log-end",
-    "update_high_watermark(12) on a log that ends at 10 returns?",
+    "The log ends at 10. What does update_high_watermark(12) return?",
     ___,
     lambda: twin.update_high_watermark(12),
 )
@@ -204,7 +204,7 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 # %%
 predict(
     "increment-beyond-log-end",
-    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10: which value, or which exception: 'IllegalArgumentException', 'KafkaException' or 'OffsetOutOfRangeException'?",
+    "The log ends at 10. What does maybe_increment_high_watermark(LogOffsetMetadata(11)) give? (an offset, 'IllegalArgumentException', 'KafkaException' or 'OffsetOutOfRangeException')",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
 )
@@ -230,7 +230,7 @@ log.roll()
 print(before, "→", log.fetch_offset_snapshot().high_watermark)
 erratum(
     "The mark is corrected when the new log end is below it",
-    "when it is at or below it: equality refreshes the place after a roll or an append",
+    "also when it is equal to it: the mark then gets its new place after a roll or an append",
     f"the log end stayed {log.log_end_offset}, the mark went from {before} to {log.fetch_offset_snapshot().high_watermark}",
 )
 
@@ -296,7 +296,7 @@ for name, offset in fetches:
 # %%
 predict(
     "mark-after-follower-fetch",
-    "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?",
+    "Follower 1 fetches from 5, when follower 2 has fetched only from 0. Where is the mark after this fetch?",
     ___,
     lambda: replicas.frames[3].hw,
 )

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, half an hour to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
+# **Time:** about forty-five minutes to read, thirty-five minutes to rebuild. **Before:** *Replication*; *Append*, for leader epochs.
 #
 # **Afterwards you can decide:** why consumers wait after a change of the leader, which dead broker to start first, and what an unclean election costs.
 #
@@ -29,7 +29,7 @@ old.play(upto=4)
 # %%
 predict(
     "consumed-after-two-failures",
-    "Broker 0 dies and broker 1 leads. It dies as well, and broker 2 leads. How many of the records a and b does a consumer get?",
+    "Broker 0 dies, and broker 1 leads. Then broker 1 dies, and broker 2 leads. How many of the records a and b does a consumer get?",
     ___,
     lambda: len(old.replication.consumed()),
 )
@@ -170,7 +170,7 @@ lanes.play()
 # %%
 predict(
     "broker-0-cuts-at",
-    "At which offset does broker 0 cut its log? (2 for: nothing is cut)",
+    "At which offset does broker 0 cut its log? (2 means that nothing is cut)",
     ___,
     lambda: twin.lane(0).log_end,
 )
@@ -179,12 +179,12 @@ predict(
 CUT = {"Partition._read_records", "get_offset_truncation_state"}
 LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
 watched = {"into": CUT, "locals_of_interest": LOCALS, "watch": parted.log(0)}
-walk = lanes.after("0 fetches, and cuts", lambda: step_through(parted.fetch, 0, **watched))
+walk = lanes.after("broker 0 fetches, and cuts", lambda: step_through(parted.fetch, 0, **watched))
 walk.play()
 
 # %%
-lanes.after("0 fetches again", parted.fetch, 0)
-lanes.after("0 fetches once more", parted.fetch, 0)
+lanes.after("broker 0 fetches again", parted.fetch, 0)
+lanes.after("broker 0 fetches once more", parted.fetch, 0)
 print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
 lanes.play()
 
@@ -196,7 +196,7 @@ with planted("a follower knows no leader epochs"):
     apart = Replication(2, min_isr=1, unclean=True)
     lanes = ReplicaLanes(apart, "The same by the old rule")
     unclean_election(lanes)
-    lanes.after("0 fetches", apart.fetch, 0)
+    lanes.after("broker 0 fetches", apart.fetch, 0)
     apart.append("d")
     for number in (1, 2, 3):
         lanes.after(f"d is appended; round {number}", apart.fetch, 0)
@@ -232,20 +232,20 @@ lanes = ReplicaLanes(fast, "What KIP-279 mended")
 fast_failovers(lanes)
 print("broker 1 leads:", fast.lane(1).epochs, "log end", fast.lane(1).log_end)
 print("broker 0 follows:", fast.lane(0).epochs, "log end", fast.lane(0).log_end)
-lanes.after("0 fetches", fast.fetch, 0)
+lanes.after("broker 0 fetches", fast.fetch, 0)
 end_after_fetch = fast.lane(0).log_end
 
 # %%
 predict(
     "unknown-epoch-cuts-at",
-    "At which offset does broker 0 cut?",
+    "At which offset does broker 0 cut its log?",
     ___,
     lambda: end_after_fetch,
 )
 
 # %%
 for number in (2, 3):
-    lanes.after(f"0 fetches, round {number}", fast.fetch, 0)
+    lanes.after(f"broker 0 fetches, round {number}", fast.fetch, 0)
 print("equal:", fast.values(0) == fast.values(1))
 lanes.play()
 
@@ -300,7 +300,7 @@ agree(ours, spark, kafka)
 # Now a bug is planted, which Kafka had: leader epochs in their first form (KIP-101). A leader answered with an offset, and did not say of which epoch it spoke. KIP-279 put the epoch into the answer.
 
 # %%
-with planted("a leader does not say of which epoch it speaks"):
+with planted("a leader's answer does not name the epoch"):
     sick = by_minikafka(workload)
 found = agree(sick, spark, kafka)
 
@@ -315,12 +315,12 @@ predict(
 # %%
 print(found.first_difference)
 print("epochs at the end:", sick.value(26, "epochs"), " and should be", ours.value(26, "epochs"))
-with planted("a leader does not say of which epoch it speaks"):
+with planted("a leader's answer does not name the epoch"):
     half = Replication(2, min_isr=1, unclean=True)
     lanes = ReplicaLanes(half, "Part 4's story by KIP-101 alone")
     fast_failovers(lanes)
     for number in (1, 2, 3):
-        lanes.after(f"0 fetches, round {number}", half.fetch, 0)
+        lanes.after(f"broker 0 fetches, round {number}", half.fetch, 0)
 print("part 4's story; broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
 lanes.play()
 
@@ -330,7 +330,7 @@ lanes.play()
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Leader epochs: rebuild](12b-leader-epochs-rebuild.ipynb), two functions and a rung.
+# [Leader epochs: rebuild](12b-leader-epochs-rebuild.ipynb) has two functions and a rung.
 
 # %% [markdown]
 # ## 7. Honesty box

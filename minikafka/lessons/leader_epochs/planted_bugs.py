@@ -12,7 +12,7 @@ def bugs() -> dict[str, Bug]:
     """By its words: whose method is wrong, and what stands in its place."""
     return {
         "a follower knows no leader epochs": (Log, "latest_epoch", property(_no_epoch)),
-        "a leader does not say of which epoch it speaks": (
+        "a leader's answer does not name the epoch": (
             LeaderEpochFileCache,
             "end_offset_for",
             _named_as_asked(LeaderEpochFileCache.end_offset_for),

@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         12: "Epoch 1 ends there on the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
     "kip-101-differs-after": {
-        22: "It changes a leader's answer, and no follower has asked yet.",
+        22: "The bug changes a leader's answer, and no follower has asked yet.",
         23: "Broker 0 starts from its own files. It asks its leader with its first fetch.",
         25: "There Kafka's broker 0 gets the records. It had cut its log one fetch before.",
     },

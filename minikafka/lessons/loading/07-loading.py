@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, fifty minutes to rebuild.
+# **Time:** about fifty-five minutes to read, fifty to rebuild.
 # **Before:** *Segments*, *Producers and transactions*, *Read isolation*.
 #
 # **Afterwards you can decide:** which files a start deletes, what a directory full of `.swap` files means, and which checkpoints a log trusts.
@@ -43,7 +43,7 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 #
 # (`stopped_at_each_rename` copies the directory after each rename; this is the copy after rename 18. `sizes` lists files, `load` makes a log of a directory, and `clean` says that the last stop was clean.)
 
@@ -166,7 +166,7 @@ walk.play()
 # %%
 erratum(
     "removeTempFilesAndCollectSwapFiles deletes .min.opt and .deleting files",
-    "invented. The loader knows .deleted, .cleaned and .swap; what has another name is left alone",
+    "invented. The loader knows .deleted, .cleaned and .swap; it leaves other names alone",
     f"after the load: {[*sizes(littered, 'min.opt'), *sizes(littered, '.txt')]}",
 )
 
@@ -188,7 +188,7 @@ outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame
 # %%
 predict(
     "load-undoes-or-completes",
-    "The upper new segment is .swap, of the lower one only the .log; its .index is .cleaned. The load 'undoes' or 'completes'?",
+    "The upper new segment is .swap; the lower one's .index is still .cleaned. Does the load undo or complete the replacement? ('undoes' or 'completes')",
     ___,
     lambda: "undoes" if outcomes[3] == outcomes[0] else "completes",
 )
@@ -205,7 +205,7 @@ theatre.play()
 # %%
 erratum(
     "swap files with an offset greater than the smallest .cleaned one are dropped; a swap's original log is deleted with it",
-    "greater or equal: the .log of the lowest new segment may be .swap while its index is .cleaned; originals stay until all is .swap",
+    "greater or equal: the .log of the lowest new segment may be .swap while its index is .cleaned; the old segments stay until all new files are .swap",
     f"after 4 renames {theatre.frames[3].effects[0].words} … and segments {outcomes[3]}",
 )
 
@@ -240,7 +240,7 @@ emptied = another(log.dir)
 # %%
 predict(
     "empty-file-log-end",
-    "One .log file of 0 bytes. After a clean load the log ends at?",
+    "One .log file of 0 bytes is left. Where does the log end after a clean load?",
     ___,
     lambda: load(another(emptied), SMALL, clean=True).log_end_offset,
 )
@@ -260,7 +260,7 @@ for checkpoint in (0, 6):
 # %%
 predict(
     "recovery-point-clean-stop",
-    "The orders end at 90, the checkpoint says 24. The recovery point after a clean stop?",
+    "The orders end at 90, the checkpoint says 24. What is the recovery point after a clean stop?",
     ___,
     lambda: load(another(orders), TOPIC, clean=True, recovery_point=24).recovery_point,
 )
@@ -286,7 +286,7 @@ newer = another(orders)
 (newer / "leader-epoch-checkpoint").write_text("0\n4\n0 0\n1 50\n2 90\n3 120\n")
 predict(
     "epoch-entries-after-load",
-    "Epochs begin at 0, 50, 90 and 120, the log ends at 90. How many does the load keep?",
+    "Epochs begin at 0, 50, 90 and 120, the log ends at 90. How many epochs does the load keep?",
     ___,
     lambda: len(load(another(newer), TOPIC, clean=True).leader_epoch_cache.epoch_entries),
 )
@@ -327,7 +327,7 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 # %%
 erratum(
     "Segments are loaded first, then swaps are completed by recovering them, then the log is recovered",
-    "so it was in 2.5. Since 3.0 .swap files are renamed, indexes and all, before any segment is loaded",
+    "that was so in 2.5. Since 3.0 the load renames .swap files, also the indexes, before it opens any segment",
     " → ".join(frame.step.text.split(",")[0] for frame in walk.frames if frame.method.name == "LogLoader.load" and frame.step.number in "134"),
 )
 
@@ -354,7 +354,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# minikafka and Kafka also load and close littered directories, and we compare each file byte by byte. (Numbers are the theatre's renames.)
+# minikafka and Kafka also load and close littered directories, and we compare each file. (Numbers are the theatre's renames.)
 
 # %%
 cases = {"littered": littered, "epochs from the future": newer, "no snapshots": cleared, "emptied": emptied, "no segment": alone}

@@ -47,7 +47,7 @@ behind = spark.sql("""
 """)
 print(answer(behind.select("name", "topic", "committed", "records", "of_all")))
 spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "newest", "concat(records, ' records')").orderBy("since"),
-              "From the first record that a group has not had to the newest one")
+              "From a group's first unread record to the newest record")
 
 # %% [markdown]
 # ## 2. The picture
@@ -94,7 +94,7 @@ bars_by_name(bars, "LAG, and unread records")
 # %%
 erratum(
     "The difference between two offsets is the number of messages between them",
-    "it counts offsets. Markers take offsets and are no messages, compaction leaves holes, and of the rest some were aborted",
+    "it counts offsets. Markers take offsets and are no messages, compaction leaves holes, and some of the other records were aborted",
     f"LAG of billing is {lags['billing']}; unread records: {came['billing']}",
 )
 
@@ -150,7 +150,7 @@ answer(stays.selectExpr("count(*) AS records", "count_if(offset < active) AS in_
 # %%
 predict(
     "records-left-after-round",
-    "How many of the 170 records are left after a round?",
+    "How many of the 170 records are left after a cleaning round?",
     ___,
     lambda: stays.where("stays").count(),
 )
@@ -174,7 +174,7 @@ print(answer(spark.sql(DIFFER, one=one, two=two, mark=two.count())))
 beyond = spark.read.format("minikafka").option("bounds", "log_end").load(str(NIGHT / "broker-2"))
 erratum(
     "An ordinary consumer sees the messages from the log start offset to LEO",
-    "to the high watermark. What is above may be truncated, so it is no row, either",
+    "only to the high watermark. Records above may be truncated, so the source makes no rows of them, either",
     f"broker 2 has {beyond.count()} orders, a consumer of it would get {two.count()}",
 )
 
@@ -217,7 +217,7 @@ clicks = kept.where("topic = 'clicks' AND _corrupt IS NULL").count()
 # %%
 predict(
     "clicks-missing",
-    "One bit of a batch is wrong. How many of the 960 clicks are missing?",
+    "One bit of a batch is wrong. How many of the 960 clicks does the query miss?",
     ___,
     lambda: 960 - clicks,
 )
@@ -350,7 +350,7 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [An audit of a log directory: rebuild](13b-log-audit-rebuild.ipynb), three functions.
+# [An audit of a log directory: rebuild](13b-log-audit-rebuild.ipynb) has three functions.
 
 # %% [markdown]
 # ## 7. Honesty box

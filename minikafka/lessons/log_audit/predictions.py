@@ -29,7 +29,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "lag-job-differs-after": {
         2: "Offsets 3 and 4 are records, and the group has had them.",
         3: "The marker is in the log now, but above the high watermark: no reader gets there.",
-        9: "It differs before that: after operation 5 the marker passes for the first unread record.",
+        9: "It differs before that: after operation 5 the job takes the marker for the first unread record.",
     },
     "lag-agrees-with-bug": {
         False: "LAG is the difference of two offsets. Whether a record or a marker stands between them, it is the same.",

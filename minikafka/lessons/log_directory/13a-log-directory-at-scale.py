@@ -117,7 +117,7 @@ answer(spark.sql("""
 # %%
 predict(
     "segments-query-reads",
-    "How many of the five segments will be read?",
+    "How many of the five segments does the query read?",
     ___,
     lambda: len(query.plan()[0].ranges),
 )
@@ -125,7 +125,7 @@ predict(
 # %%
 predict(
     "bytes-query-reads",
-    "How many of the 2965 bytes of the segment that begins at 59 will be read?",
+    "The segment that begins at 59 has 2965 bytes. How many of them does the query read?",
     ___,
     lambda: query.plan()[0].ranges[0].size,
 )
@@ -155,7 +155,7 @@ predict(
 # %%
 predict(
     "segments-from-07",
-    "How many does a query for orders from 07:00 on read?",
+    "How many segments does a query for orders from 07:00 on read?",
     ___,
     lambda: len(late.plan()[0].ranges),
 )
@@ -171,7 +171,7 @@ gaps = spark.sql("""
 """).first()
 erratum(
     "Every index.interval.bytes an entry is written into the index",
-    "when more than so many bytes have come since the last entry, the next batch gets one: entries are further apart, by up to a batch",
+    "a batch gets an entry when more than that many bytes were written since the last entry: entries are further apart, by up to a batch",
     f"index.interval.bytes=1000, and entries are {gaps.least} to {gaps.most} bytes apart",
 )
 
@@ -305,7 +305,7 @@ predict(
 # %%
 predict(
     "since-then-contradicted-by",
-    "For since_then after that operation, how many witnesses contradict the source? (1 or 2)",
+    "How many witnesses contradict the source about since_then after that operation? (1 or 2)",
     ___,
     lambda: sum(w.value(found.first_difference.operation, "since_then") != sick.value(found.first_difference.operation, "since_then") for w in (spark_says, kafka) if w),
 )
@@ -319,7 +319,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [A log directory at scale: rebuild](13a-log-directory-at-scale-rebuild.ipynb), two functions.
+# [A log directory at scale: rebuild](13a-log-directory-at-scale-rebuild.ipynb) has two functions.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -6,7 +6,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         "read_committed": "A read_committed reader stops at the first open transaction, and misses what was committed behind it.",
     },
     "segments-query-reads": {
-        1: "The segment that begins at 59 reaches to 113. The query also asks for those from 114 on.",
+        1: "The segment that begins at 59 reaches to 113. The query also asks for offsets from 114 on.",
         3: "Files are named by their first offsets: the segment at 56 ends where the next one begins, at 59.",
         5: "File names are enough to leave some out: a segment ends where the next one begins.",
     },
@@ -25,13 +25,13 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "payments-transaction-hides": {
         3: "Those are its own, not committed. It hides what came after it.",
-        42: "That counts what was aborted and the open ones, too: 90 less 48.",
+        42: "That also counts aborted and open payments: 90 less 48.",
         51: "Those are offsets. Markers take some, and some records were aborted or are open.",
     },
     "source-differs-after": {
         4: "The segment's last batch has the record of second 9: its largest timestamp is late enough.",
-        10: "The first segment's last batch was already an older one before that.",
-        14: "The third segment is old and is rightly left out.",
+        10: "Before that, the first segment already ended with an older batch.",
+        14: "The third segment has only old records: it is rightly left out.",
     },
     "since-then-contradicted-by": {
         1: "Spark knows the records from the lines, and Kafka from its log. Both find the missing one.",

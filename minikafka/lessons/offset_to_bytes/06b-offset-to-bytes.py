@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, forty minutes to rebuild. **Before:** *Segments* and *Append*.
+# **Time:** about fifty minutes to read, fifty to rebuild. **Before:** *Segments* and *Append*.
 #
 # **Afterwards you can decide:** what your fetch limit limits, where a consumer that asks by time begins, and what a broker does with the bytes of a fetch.
 #
@@ -26,7 +26,7 @@ SegmentShelf(orders, "The file of orders-0").snap("eight batches, by their offse
 # %%
 predict(
     "fetches-without-exception-end",
-    "The reader begins at 0 and fetches ten times, and no answer may have more than 150 bytes. At which offset does it stand then?",
+    "No answer may have more than 150 bytes. The reader begins at 0 and fetches ten times. For which offset does it ask next?",
     ___,
     lambda: positions(orders, 150, fetches=10, min_one_message=False)[-1],
 )
@@ -155,7 +155,7 @@ print("the answer begins at", holes.read(5, 1_048_576, FetchIsolation.LOG_END).f
 # %%
 predict(
     "bytes-read-from-9",
-    "How many bytes has the answer to read(9, 120, LOG_END, True)?",
+    "How many bytes does the answer to read(9, 120, LOG_END, min_one_message=True) have?",
     ___,
     lambda: orders.read(9, 120, FetchIsolation.LOG_END).records.size_in_bytes,
 )
@@ -169,7 +169,7 @@ limits.play(at=0)
 one = orders.read(4, 1, FetchIsolation.LOG_END)
 erratum(
     "minOneMessage returns at least one message",
-    "at least one whole batch, however large; and a fetch request allows it only until its first partition with data",
+    "at least one whole batch, however large. In a fetch request only the first partition with data may have it",
     f"limit 1 byte: {one.records.size_in_bytes} bytes, {sum(1 for batch in one.records.batches() for _ in batch)} messages",
 )
 
@@ -248,14 +248,14 @@ written = step_through(view.write_to, sender, 0, view.size_in_bytes)
 # %%
 predict(
     "write-to-sender-now",
-    "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, 'EOFException', 'KafkaException' or 'OffsetOutOfRangeException')",
+    "What does view.write_to(sender, 0, view.size_in_bytes) give now? (the number of bytes sent, 'EOFException', 'KafkaException' or 'OffsetOutOfRangeException')",
     ___,
     lambda: type(written.raised).__name__ if written.raised else written.result,
 )
 
 # %%
 orders.append_as_leader(records(2, first=90), leader_epoch=1)
-print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch that was written there afterwards")
+print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent: those of the batch that was written there afterwards")
 
 # %% [markdown]
 # The first `write_to` raises a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. Kafka's `FileRecords.writeTo` throws the same.

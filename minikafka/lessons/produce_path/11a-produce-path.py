@@ -123,7 +123,7 @@ PathWalk(walk, pictured=[10]).play()
 asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
 erratum(
     "The handler calls appendRecords",
-    "it calls handleProduceAppend, which asks the transaction coordinator where a batch belongs to a transaction; then comes appendRecords",
+    "it calls handleProduceAppend. For batches of a transaction, that first asks the transaction coordinator; then it calls appendRecords",
     " → ".join(dict.fromkeys(frame.method.name for frame in asked.frames)),
 )
 
@@ -162,7 +162,7 @@ while not waiting.request.done:
 # %%
 predict(
     "fetches-until-told",
-    "How many times did broker 1 have to fetch?",
+    "How many times did broker 1 fetch until the third producer was told?",
     ___,
     lambda: len(rounds),
 )
@@ -200,7 +200,7 @@ print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_water
 single = ProducePath(1, min_isr=3)
 erratum(
     "With fewer than min.insync.replicas in sync, acks=all is refused",
-    "the minimum is never more than the partition has replicas",
+    "the minimum that counts is never larger than the number of replicas",
     f"one replica, min.insync.replicas=3: {single.produce(('orders-0', 'a'))}",
 )
 
@@ -318,7 +318,7 @@ at_operation = found.first_difference.operation
 # %%
 predict(
     "late-minimum-differs-after",
-    "After which operation does this bug show first?",
+    "After which operation do the witnesses differ first?",
     ___,
     lambda: at_operation,
 )
@@ -329,7 +329,7 @@ wrong = [name for name in ("answers", "log_end_offset") if sick.value(at_operati
 # %%
 predict(
     "quantity-that-differs",
-    "What is wrong there? ('answers', 'log_end_offset' or 'both')",
+    "What does the bug change there? ('answers', 'log_end_offset' or 'both')",
     ___,
     lambda: wrong[0] if len(wrong) == 1 else "both",
 )
@@ -343,7 +343,7 @@ print("log end:", *(f"{each.witness} {each.value(at_operation, 'log_end_offset')
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [The produce path: rebuild](11a-produce-path-rebuild.ipynb), two functions and three rungs.
+# [The produce path: rebuild](11a-produce-path-rebuild.ipynb) has two functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -48,7 +48,7 @@ sound.in_sync()
 woken = sound.produce(("orders-0", "a"), timeout_ms=100)
 sound.fetch(1)
 sound.fetch(1)
-print("and with somebody who wakes it:", woken)
+print("if the risen high watermark wakes it:", woken)
 
 # %% [markdown]
 # Both replicas had `a`, but its producer was told that its time was over. When the wait begins, the broker notes this error for each partition that has taken its records. The timer sends what is noted; it looks at no high watermark. **So after every change that may end a wait, the broker has to check the waiting requests.**
@@ -91,7 +91,7 @@ patient.in_sync()
 refused = patient.produce(("orders-2", "a"), ("orders-9", "b"))
 erratum(
     "acks=-1 waits until all followers in the ISR have written; other acks return at once",
-    "it waits for the high watermark, and only if a partition took its records; acks=0 has no response at all",
+    "acks=-1 waits for the high watermark, and only if a partition took its records; acks=0 has no response at all",
     f"acks=all, nothing appended, nobody fetches: {refused}",
 )
 
@@ -156,7 +156,7 @@ path = boxes.path
 path.in_sync()
 boxes.after("request 1, with 100 ms", path.produce, ("orders-0", "a"), timeout_ms=100)
 boxes.after("99 ms pass", path.sleep, 99)
-boxes.after("one more", path.sleep, 1)
+boxes.after("one more ms passes", path.sleep, 1)
 again = boxes.after("the producer sends a again: request 2", path.produce, ("orders-0", "a"))
 boxes.after("broker 1 fetches", path.fetch, 1)
 boxes.after("broker 1 fetches again", path.fetch, 1)
@@ -209,7 +209,7 @@ line.after("time is over", shrunk.sleep, 3000)
 # %%
 predict(
     "error-in-answer",
-    "With which error is it answered? ('NONE' or the name of an error)",
+    "With which error is the request answered? ('NONE' or the name of an error)",
     ___,
     lambda: caught.parts["orders-0"].error,
 )
@@ -229,7 +229,7 @@ reached = shrunk.log().high_watermark
 shrunk.dies(1)
 erratum(
     "After the append the leader raises the high watermark if the replicas allow it",
-    "not while the ISR is below the minimum; so NOT_ENOUGH_REPLICAS_AFTER_APPEND needs a mark that was there before the ISR shrank",
+    "not while the ISR is below the minimum. So for NOT_ENOUGH_REPLICAS_AFTER_APPEND the mark must reach the offset before the ISR shrinks",
     f"mark {reached}, then ISR {shrunk.isr()}: {shrunk.partition().check_enough_replicas_reach_offset(reached).error.name}",
 )
 
@@ -286,7 +286,7 @@ at_operation = found.first_difference.operation
 # %%
 predict(
     "produce-differs-after",
-    "After which operation do minikafka's brokers with this bug differ first?",
+    "After which operation does minikafka with this bug differ first?",
     ___,
     lambda: at_operation,
 )
@@ -294,7 +294,7 @@ predict(
 # %%
 predict(
     "acknowledged-contradicted-by",
-    "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)",
+    "How many witnesses contradict minikafka there about which requests are acknowledged? (1 or 2)",
     ___,
     lambda: sum(witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged") for witness in (spark, kafka) if witness),
 )
@@ -307,7 +307,7 @@ print(found.first_difference)
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [The produce purgatory: rebuild](11b-produce-purgatory-rebuild.ipynb), three functions and two rungs.
+# [The produce purgatory: rebuild](11b-produce-purgatory-rebuild.ipynb) has three functions and two rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

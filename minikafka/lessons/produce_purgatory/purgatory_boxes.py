@@ -61,7 +61,7 @@ def render_purgatory(frame: PurgatoryMoment, rows: int = 0, answers: int = 0) ->
     for mark in frame.marks:
         parts += _lane(mark, y)
         y += _LANE
-    parts.append(drawing.text(10, y, "boxes that wait, one a request; a label names what it waits for", kind="s"))
+    parts.append(drawing.text(10, y, "each box is a request that waits; a label names what it waits for", kind="s"))
     y += 10
     marks = {mark.name: mark.high_watermark for mark in frame.marks}
     for waiting in frame.waiting:

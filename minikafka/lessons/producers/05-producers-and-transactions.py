@@ -30,13 +30,13 @@ got = values_of(forgetful, FetchIsolation.LOG_END)
 # %%
 predict(
     "records-after-retry",
-    "The three records have come twice. How many does a consumer get?",
+    "The three records arrived twice. How many does a consumer get?",
     ___,
     lambda: len(got),
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 #
 # Now the same with a memory. (`sent` makes a batch as it comes over the network. `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` are explained in part 2.)
 
@@ -72,7 +72,7 @@ log.append_as_leader(records(3, 1), leader_epoch=0)
 log.update_high_watermark(3)
 erratum(
     "LSO is the log stable offset, and smaller than LEO",
-    "it is the last stable offset; LSO ≤ HW ≤ LEO, and all three are equal when nothing is open or unreplicated",
+    "it is the last stable offset; LSO ≤ HW ≤ LEO, and all three are equal when no transaction is open and everything is replicated",
     f"three records, replicated: LSO {log.last_stable_offset}, HW {log.high_watermark}, LEO {log.log_end_offset}",
 )
 
@@ -142,7 +142,7 @@ oldest_again = step_through(numbered.append_as_leader, sent(batches[0][1]), lead
 # %%
 predict(
     "oldest-batch-again",
-    "The oldest batch (sequence 0) comes again: its offset, or the name of the exception?",
+    "The oldest batch (sequence 0) comes again. What is the answer? (its offset, or an exception's name)",
     ___,
     lambda: oldest_again.result.first_offset if oldest_again.result else type(oldest_again.raised).__name__,
 )
@@ -163,7 +163,7 @@ numbered.close()
 numbered = open_log(numbered.dir)
 predict(
     "batch-again-after-restart",
-    "The batch before the last one (sequence 8) comes again: its offset, or the name of the exception?",
+    "The batch before the last one (sequence 8) comes again. What is the answer? (its offset, or an exception's name)",
     ___,
     lambda: numbered.append_as_leader(sent(batches[-2][1]), leader_epoch=0).first_offset,
 )
@@ -214,7 +214,7 @@ markers = [
 # %%
 predict(
     "markers-refused",
-    "Of the markers of epochs 0, 1 and 1 again, how many are refused?",
+    "Three markers come, with epochs 0, 1 and 1. How many are refused?",
     ___,
     lambda: sum(walk.raised is not None for walk in markers),
 )
@@ -255,7 +255,7 @@ other = fresh_log()
 other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=0 txn offset=0 leader_epoch=0"), leader_epoch=0)
 predict(
     "follower-end-open-transaction",
-    "Where does the follower end after the plain batch at 1: a number, or the name of the exception?",
+    "Where does the follower's log end after the plain batch at 1? (a number, or an exception's name)",
     ___,
     lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
 )
@@ -278,13 +278,13 @@ lanes = TransactionLanes(log).snap("an empty log")
 seven.send(3)
 lanes.snap("7 sends three records: a transaction is open from the first one on")
 log.update_high_watermark(log.log_end_offset)
-print(lanes.snap("they are replicated, HW follows").frames[-1])
+print(lanes.snap("the records are replicated: HW rises").frames[-1])
 
 # %%
 eight.send(2)
 log.append_as_leader(records(2, 1), leader_epoch=0)
 log.update_high_watermark(log.log_end_offset)
-lanes.snap("8 opens a transaction, a producer without one writes between, all is replicated")
+lanes.snap("8 opens a transaction, another producer writes plain records, all is replicated")
 abort = seven.end("abort")
 lanes.snap("7's abort marker is written")
 print("marker at", abort.first_offset, " HW", log.high_watermark)
@@ -293,7 +293,7 @@ lso_after_marker = log.last_stable_offset
 # %%
 predict(
     "stable-offset-after-marker",
-    "The marker is written and HW has not passed it. The last stable offset?",
+    "The marker is written, and HW has not passed it. Where is LSO?",
     ___,
     lambda: lso_after_marker,
 )
@@ -303,7 +303,7 @@ log.update_high_watermark(log.log_end_offset)
 lanes.snap("the marker is replicated: LSO moves on to 8's transaction")
 eight.end("commit")
 log.update_high_watermark(log.log_end_offset)
-lanes.snap("8 commits: nothing is undecided")
+lanes.snap("8 commits: every transaction is decided")
 lanes.play()
 
 # %% [markdown]
@@ -332,7 +332,7 @@ before = log.first_unstable_offset
 log.truncate_to(0)
 erratum(
     "maybeIncrementFirstUnstableOffset raises the first unstable offset",
-    "its name says so; it asks the producers' state anew each time, and takes what that says, be it lower or nothing at all",
+    "in spite of its name, it takes the value from the producers' state each time, even if it is lower or None",
     f"a transaction open from {before}; after a truncation to 0: {log.first_unstable_offset}",
 )
 
@@ -362,7 +362,7 @@ for entry in read_snapshot(last):
     print("producer", entry.producer_id, " batches", words, " open from", entry.current_txn_first_offset)
 erratum(
     "The snapshot is on the device before the new segment is opened",
-    "since 3.1 it is written after the new segment is there, since 3.7 without a flush; the task flush-log, which the roll leaves behind, flushes it",
+    "since 3.1 it is written after the new segment is there, since 3.7 without a flush; the task flush-log, which the roll schedules, flushes it",
     [frame.step.text for frame in step_through(fresh_log().roll, into={"Log.roll"}).frames][:2],
 )
 
@@ -396,7 +396,7 @@ agree(ours, spark, kafka)
 # We plant a bug: LSO passes a transaction as soon as its marker is written, replicated or not. Operations count from 0.
 
 # %%
-with planted("a marker frees its transaction before it is replicated"):
+with planted("LSO passes a transaction before its marker is replicated"):
     sick = run(workload, minikafka_log, scratch())
 found = agree(sick, spark, kafka)
 
@@ -411,7 +411,7 @@ predict(
 # %%
 predict(
     "stable-offset-contradicted-by",
-    "How many witnesses contradict its last stable offset (1 or 2)?",
+    "How many witnesses contradict minikafka's last stable offset there (1 or 2)?",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )

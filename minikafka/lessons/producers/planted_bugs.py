@@ -9,7 +9,7 @@ from minikafka.log.producer.producer_state_manager import ProducerStateManager
 def bugs() -> dict[str, Bug]:
     """By its words: whose method is wrong, and what stands in its place."""
     return {
-        "a marker frees its transaction before it is replicated": (
+        "LSO passes a transaction before its marker is replicated": (
             ProducerStateManager,
             "first_unstable_offset",
             property(_first_undecided),

@@ -38,7 +38,7 @@ from minikafka.lessons.read.read_lanes import ReadLanes
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 from minikafka.witness import Workload, agree, minikafka_log, run
 
-print("without:", seen := values_seen(bank, FetchIsolation.HIGH_WATERMARK))
+print("without isolation:", seen := values_seen(bank, FetchIsolation.HIGH_WATERMARK))
 print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]
@@ -81,7 +81,7 @@ print("log start", log.log_start_offset, " LSO", log.last_stable_offset, " HW", 
 quiet = log_after(Workload.parse("append_as_leader [3x10]\nmaybe_increment_high_watermark leo"))
 erratum(
     "LSO is the Log Stable Offset, an offset smaller than the log end",
-    "the Last Stable Offset, min(first unstable offset, HW): LSO ≤ HW ≤ LEO, and all equal when nothing is open or waits",
+    "it is the last stable offset, min(first unstable offset, HW). LSO ≤ HW ≤ LEO; all are equal when no transaction is open and everything is replicated",
     f"nothing open: LSO {quiet.last_stable_offset}, HW {quiet.high_watermark}, LEO {quiet.log_end_offset}",
 )
 
@@ -117,7 +117,7 @@ for_a_follower = log.read(0, 1_048_576, FetchIsolation.LOG_END).records
 # %%
 predict(
     "follower-answer-last-offset",
-    "The last offset in the answer to a follower that reads from 0?",
+    "A follower reads from 0. What is the last offset in the answer?",
     ___,
     lambda: [batch.last_offset for batch in for_a_follower.batches()][-1],
 )
@@ -135,8 +135,8 @@ erratum(
     "Consumers see the range up to and including the HW or the LSO. Reading at LEO gives an empty answer: the first check of the method",
     "both bounds are exclusive. The check of LEO came first in 2.5.0; since 2.5.1 the range (log start to LEO) is checked first, then the "
     "start is compared with the reader's own bound, which may be far below LEO",
-    f"read at HW {log.high_watermark}: {at_hw} bytes. LEO {log.log_end_offset}, bound LSO {log.last_stable_offset}: from 11, at the bound, "
-    f"empty, with the bound's place {at_lso}; from 14, above it, empty, with the place of the batch that holds 14, {above}",
+    f"read at HW {log.high_watermark}: {at_hw} bytes. LEO {log.log_end_offset}, bound LSO {log.last_stable_offset}: a read from "
+    f"11, at the bound, is empty and has the bound's place {at_lso}; one from 14 is empty and has the place of the batch that holds 14, {above}",
 )
 
 # %% [markdown]
@@ -172,7 +172,7 @@ step_through(
 for segment in log.log_segments:
     for entry in segment.txn_index.all_aborted_txns():
         print("segment", segment.base_offset, "lists producer", entry.producer_id, "from", entry.first_offset, "to", entry.last_offset,
-              " last stable offset then", entry.last_stable_offset)  # fmt: skip
+              " last stable offset at that time", entry.last_stable_offset)  # fmt: skip
 walk = step_through(
     log.read, 0, 1_048_576, FetchIsolation.TXN_COMMITTED,
     into={"LocalLog._add_aborted_transactions", "TransactionIndex.collect_aborted_txns"},
@@ -182,7 +182,7 @@ walk = step_through(
 # %%
 predict(
     "transaction-indexes-asked",
-    "Of how many of the four segments is the transaction index asked?",
+    "The log has four segments. In how many transaction indexes does this read search?",
     ___,
     lambda: sum(frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"),
 )
@@ -215,7 +215,7 @@ print("log start", log.log_start_offset, " segments", [segment.base_offset for s
 # %%
 predict(
     "deleted-record-still-sent",
-    "Is the deleted record 5 still sent to somebody? (True or False)",
+    "Record 5 is deleted. Does the broker still send it to a reader? (True or False)",
     ___,
     lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches() for record in batch],
 )
@@ -292,7 +292,7 @@ print([witness and (witness.witness, witness.value(4, "result")) for witness in 
 unread = log_after(Workload.parse(STORY.partition("maybe_increment")[0]))
 erratum(
     "LEO − HW is the number of messages between high watermark and log end",
-    "it counts offsets. Markers take offsets and are no messages; compacted logs have holes",
+    "it counts offsets. Markers take offsets but are no messages, and compacted logs have holes",
     f"LEO − HW = {unread.log_end_offset - unread.high_watermark}, messages: "
     f"{sum(1 for segment in unread.log_segments for batch in segment.log.batches() if not batch.is_control_batch for _ in batch)}",
 )
@@ -316,7 +316,7 @@ predict(
 # %%
 predict(
     "consumer-view-contradicted-by",
-    "How many of the other two witnesses contradict minikafka about that consumer? (1 or 2)",
+    "How many of the other two witnesses contradict minikafka about what that consumer sees? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,
 )

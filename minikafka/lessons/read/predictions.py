@@ -22,7 +22,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "aborted-list-missed-after": {
         4: "Both transactions are still open, above the bound: no list is needed.",
         5: "The marker is written correctly. The fault is in a later read.",
-        14: "That read shows it, too, but a consumer has read before.",
+        14: "That read shows it, too, but a consumer has read before that.",
     },
     "consumer-view-contradicted-by": {
         1: "Both know that producer 7 aborted: Spark by its rule, Kafka by its log.",

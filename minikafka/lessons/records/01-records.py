@@ -39,7 +39,7 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 
 # %%
 print("byte 76 was", bytes(payment.buffer[76:77]).hex(), "and is", bytes(damaged.buffer[76:77]).hex())
@@ -107,7 +107,7 @@ print("rule 5:", all(b.count == b.last_offset - b.base_offset + 1 for b in batch
 #
 # ### Under the microscope
 #
-# The first batch of the orders. The slider goes from field to field.
+# The first batch of the orders, field by field.
 
 # %%
 microscope(batches[0])
@@ -151,7 +151,7 @@ step_through(
 print(len(out), "bytes:", out.hex(" "))
 erratum(
     "each message has its offset, its size, its own CRC, a magic byte and a timestamp",
-    "so it was in magic 1 (LegacyRecord; magic 0 had no timestamp); in magic 2, since 0.11, DefaultRecord.writeTo writes none of these but a size",
+    "that was magic 1 (LegacyRecord; magic 0 had no timestamp). In magic 2, since 0.11, DefaultRecord.writeTo writes only the size of these five",
     f"a record with a value of 6 bytes and a header of 5 takes {len(out)} bytes in all",
 )
 
@@ -167,7 +167,7 @@ for each in (log, twin):
 as_sent = bytes(batch_of("one", "two", "three").buffer)
 predict(
     "fields-changed-by-leader",
-    "Three records come in at offset 100. In how many fields does the stored batch differ?",
+    "Three records come in at offset 100. In how many fields does the stored batch differ from the one sent?",
     ___,
     lambda: twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4) and len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
 )
@@ -187,7 +187,7 @@ log.append_as_leader(sent("3x50 codec=gzip"), leader_epoch=4)
 erratum(
     "the broker must unpack a compressed batch to give its messages their offsets, and packs it again",
     "since magic 1 inner offsets are relative; LogValidator.validateMessagesAndAssignOffsetsCompressed reads the records to "
-    "check them, and keeps the packed bytes where codec and magic stay",
+    "check them, and keeps the packed bytes if codec and magic stay the same",
     f"a gzip batch at offset 103, fields changed: {len(changed_fields(as_packed, batches_in(log)[1].buffer).rows)}",
 )
 
@@ -203,7 +203,7 @@ for each in (log, stamped_twin):
 stamped_twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
 predict(
     "fields-with-append-time",
-    "With LogAppendTime: in how many fields does the stored batch differ?",
+    "With LogAppendTime, in how many fields does the stored batch differ from the one sent?",
     ___,
     lambda: len(changed_fields(as_sent, batches_in(stamped_twin)[0].buffer).rows),
 )
@@ -220,7 +220,7 @@ changed_fields(as_sent, batches_in(log)[0].buffer)
 stored = batches_in(log)[0]
 erratum(
     "with LogAppendTime the broker overwrites the timestamp of each message",
-    "DefaultRecordBatch.setMaxTimestamp writes attributes, max timestamp and CRC; the record iterator gives every record the batch's time",
+    "DefaultRecordBatch.setMaxTimestamp writes attributes, max timestamp and CRC; readers give every record the batch's max timestamp",
     f"base timestamp still {stored.base_timestamp}, max timestamp {stored.max_timestamp}",
 )
 
@@ -263,7 +263,7 @@ print("records before:", [record.offset for record in before])
 # %%
 predict(
     "base-offset-after-compaction",
-    "Records 0 and 1 of a batch from 0 to 3 are compacted away. Its base offset afterwards?",
+    "Compaction removes records 0 and 1 of a batch from 0 to 3. What is its base offset afterwards?",
     ___,
     lambda: after.base_offset,
 )
@@ -291,7 +291,7 @@ print("the producer's last sequence:", empty.last_sequence)
 noticed = who_notices(lambda: batch_of("one", "two"))
 predict(
     "flips-that-pass",
-    "In how many of the 13 header fields does a flipped bit pass the leader?",
+    "In how many of the 13 header fields does the leader not notice a flipped bit?",
     ___,
     lambda: sum(row[1] == "nobody" for row in noticed.rows[:13]),
 )
@@ -347,7 +347,7 @@ predict(
 # %%
 predict(
     "stale-crc-log-end",
-    "Where does that log end then?",
+    "At which offset does that log end after the last operation?",
     ___,
     lambda: sick.value(5, "log_end_offset"),
 )

@@ -75,7 +75,7 @@ diagram("replication")
 
 # %%
 for number in (2, 3, 4):
-    lanes.after(f"broker 1 fetches, {number}", sound.fetch, 1)
+    lanes.after(f"broker 1 fetches, round {number}", sound.fetch, 1)
 for story in (lanes, early):
     led = [frame for frame in story.frames if frame.leader is not None]
     marks = [frame.lanes[frame.leader].high_watermark for frame in led]
@@ -139,7 +139,7 @@ walk.play()
 # %%
 erratum(
     "The follower sets its high watermark with updateHighWatermark when it has got records",
-    "with maybeUpdateHighWatermark, after each answer: a mark above the follower's log end is lowered to it, and the mark is a round old",
+    "it calls maybeUpdateHighWatermark, after each answer. A mark above the follower's log end is lowered to it. The mark is one round old",
     f"leader {orders.lane(0).high_watermark}, followers {orders.lane(1).high_watermark} and {orders.lane(2).high_watermark}",
 )
 
@@ -152,7 +152,7 @@ erratum(
 
 # %%
 room = Replication(min_isr=2)
-lanes = ReplicaLanes(room, "Out and in")
+lanes = ReplicaLanes(room, "Out of the ISR and back")
 lanes.after("all fetch", room.fetch)
 room.sleep(1)
 sent = lanes.after("a is appended", room.append, "a")
@@ -189,7 +189,7 @@ erratum(
 # %% [markdown]
 # `REQUEST_TIMED_OUT` does not mean that the record is lost. A producer that is not idempotent and tries again writes it twice.
 #
-# Both followers are silent for 31 seconds; then the leader checks. The controller answers at once:
+# Both followers are silent for 31 seconds; then the leader checks:
 
 # %%
 lost = Replication(min_isr=1)
@@ -203,10 +203,10 @@ step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest
 # Now broker 2 fetches again. Its first fetch brings it `a`. Only the second tells the leader so; then the leader proposes to add it. To join, a follower needs everything below the high watermark, and everything below the offset at which the leader's epoch (its term) began.
 
 # %%
-lanes.after("2 fetches again", room.fetch, 2)
+lanes.after("broker 2 fetches again", room.fetch, 2)
 first = room.isr
 LOCALS = {"current_state", "proposed_state"}
-walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into={"Partition._maybe_expand_isr"}, locals_of_interest=LOCALS, watch=room.log(0))
+walk = lanes.after("broker 2 fetches once more", step_through, room.fetch, 2, into={"Partition._maybe_expand_isr"}, locals_of_interest=LOCALS, watch=room.log(0))
 print("after one fetch", first, " after two", room.isr)
 lanes.play()
 
@@ -244,8 +244,8 @@ few.fetch()
 lanes = ReplicaLanes(few, "Below the minimum")
 for broker in (1, 2):
     lanes.after(f"broker {broker} dies", few.crash, broker)
-strict = lanes.after("b, acks=all", few.append, "b")
-loose = lanes.after("c, acks=1", few.append, "c", acks=1)
+strict = lanes.after("b is sent with acks=all", few.append, "b")
+loose = lanes.after("c is sent with acks=1", few.append, "c", acks=1)
 print("acks=all was told", strict.answer, " acks=1 was told", loose.answer, " records of the leader:", *few.values(0))
 
 # %%
@@ -259,7 +259,7 @@ predict(
 # %%
 erratum(
     "After an append the leader raises the high watermark as far as the replicas in sync allow it",
-    "only while there are enough of them: below min.insync.replicas the mark stands still, whatever acks the producers ask for",
+    "only while there are enough of them: below min.insync.replicas the mark stands still, whichever acks the producers ask for",
     f"log end {few.lane(0).log_end}, HW {few.lane(0).high_watermark}, ISR {few.isr}",
 )
 
@@ -270,14 +270,14 @@ erratum(
 
 # %%
 alone = Replication(2, min_isr=1)
-lanes = ReplicaLanes(alone, "One that is about to join")
+lanes = ReplicaLanes(alone, "A follower that is about to join")
 lanes.after("broker 1 dies", alone.crash, 1)
 alone.append("a", "b", "c")
 alone.sleep(60)
 lanes.after("broker 1 is back", alone.start, 1)
-lanes.after("1 fetches", alone.fetch, 1)
+lanes.after("broker 1 fetches", alone.fetch, 1)
 d = lanes.after("d is appended", alone.append, "d")
-lanes.after("1 fetches d", alone.fetch, 1)
+lanes.after("broker 1 fetches d", alone.fetch, 1)
 answered_at_once = (e := lanes.after("e is appended", alone.append, "e")).answer
 
 # %%
@@ -289,8 +289,8 @@ predict(
 )
 
 # %%
-lanes.after("1 fetches e", alone.fetch, 1)
-lanes.after("1 fetches again", alone.fetch, 1)
+lanes.after("broker 1 fetches e", alone.fetch, 1)
+lanes.after("broker 1 fetches again", alone.fetch, 1)
 print("d was told", d.answer, " e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
@@ -384,7 +384,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # %% [markdown]
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Replication: rebuild](12a-replication-rebuild.ipynb), two functions and three rungs.
+# [Replication: rebuild](12a-replication-rebuild.ipynb) has two functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

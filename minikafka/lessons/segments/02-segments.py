@@ -37,7 +37,7 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark and Apache Kafka have been starting since the first cell; part 5 needs them.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them.
 #
 # (`internal.segment.bytes` is Kafka's `segment.bytes` for tests, without a lower bound. A log deletes only replicated records: the loop's last line says that all are.)
 
@@ -114,7 +114,7 @@ for segment in orders.log_segments:
     segments.add(segment)
 predict(
     "higher-segment-of-15",
-    "The base offset of segments.higher_segment(15)?",
+    "What is the base offset of segments.higher_segment(15)?",
     ___,
     lambda: segments.higher_segment(15).base_offset,
 )
@@ -163,7 +163,7 @@ print("segments:", [(segment.base_offset, segment.size) for segment in log.log_s
 # %%
 predict(
     "active-segment-base-offset",
-    "The base offset of the active segment after 10 more records?",
+    "What is the base offset of the active segment after 10 more records?",
     ___,
     lambda: twin.append_as_leader(records(10), leader_epoch=0) and twin.active_segment.base_offset,
 )
@@ -262,8 +262,8 @@ search_index(index, 65)
 # %%
 erratum(
     "The index entry is written first, then the data; its key is the first offset of the batch",
-    "since 0.10.1 the data is written first; since 2.0 the key is a last offset: first that of all batches appended together, since 4.0.1 "
-    "(in the 3.9 line since 3.9.1) that of the batch itself",
+    "since 0.10.1 the data is written first. Since 2.0 the key is a last offset: until 4.0.0 (3.9.0) the last one of all batches that were "
+    "appended together, since 4.0.1 (3.9.1) that of the batch itself",
     f"batches of segment 15 end at {[b.last_offset for b in orders.log_segments[1].log.batches()]}, index keys are "
     f"{[e.offset for e in entries]}",
 )
@@ -308,7 +308,7 @@ bounded.time.sleep(60_000)
 print(sum(name.endswith(".deleted") for name in files_of(bounded)), "left a minute later;", files_of(bounded)[0])
 erratum(
     "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
-    "4.3.0 moves the log start first; it asks log start, then size, then time",
+    "4.3.0 moves the log start first, and the order of the policies is log start, size, time",
     " → ".join(f.step.text for f in walk.frames if f.method.name in ("Log.delete_old_segments", "Log._delete_segments")),
 )
 

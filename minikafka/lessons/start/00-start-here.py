@@ -24,7 +24,7 @@ SegmentShelf(orders, "What a broker left").snap("orders-0: 90 orders in six file
 # %%
 predict(
     "first-offset-sent",
-    "A consumer asks for offset 19. Which offset has the first record that it is sent?",
+    "A consumer asks for offset 19. What is the offset of the first record that the broker sends?",
     ___,
     lambda: next(orders.read(19).records.records()).offset,
 )
@@ -108,7 +108,7 @@ size_while_open = index.stat().st_size
 # %%
 predict(
     "size-of-open-index",
-    "One record in a new log, which is open. How many bytes does ls show for its .index?",
+    "A new log has one record and is open. How many bytes does ls show for its .index?",
     ___,
     lambda: size_while_open,
 )
@@ -255,7 +255,7 @@ found = agree(other, spark, kafka)
 # %%
 predict(
     "rolling-differs-after",
-    "Segments that roll at each append: after which operation do the witnesses differ first?",
+    "minikafka rolls at each append. After which operation do the witnesses differ first?",
     ___,
     lambda: found.first_difference.operation,
 )

@@ -18,7 +18,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "rolling-differs-after": {
         0: "The first append finds an empty segment that begins at 0. A roll replaces it: the log still has one segment.",
         2: "That operation only raises the high watermark. Look at the segments after the append before it.",
-        3: "There all witnesses roll. The log that rolls *always* had rolled before that.",
+        3: "All witnesses roll there. The log that rolls *always* had rolled before that.",
         4: "By then all witnesses have rolled. The second append already began a segment.",
     },
 }

@@ -148,7 +148,7 @@ walk.play()
 erratum(
     "All logs are loaded when the manager is constructed; then the server calls startup",
     "the constructor makes, checks and locks directories; loading is step 2 of startup",
-    f"logs of the manager that was made: {logs_when_made}, and after its startup: {len(manager.current_logs)}",
+    f"logs after the constructor: {logs_when_made}, after startup: {len(manager.current_logs)}",
 )
 
 # %% [markdown]
@@ -178,7 +178,7 @@ for line in ("orders 0 4", "orders 0 0", "orders 0 100", "orders 0 many", "order
 # %%
 predict(
     "segments-recovered-orders-100",
-    "'orders 0 100': how many segments are recovered (read and checked)?",
+    "The line says 'orders 0 100'. How many segments does the start recover (read and check)?",
     ___,
     lambda: len(told["orders 0 100"][0]),
 )
@@ -186,7 +186,7 @@ predict(
 # %%
 predict(
     "outcome-of-orders-many",
-    "'orders 0 many', no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
+    "The line says 'orders 0 many', which is no number. How many segments does the start recover, and is the directory offline then? (a pair such as (1, False))",
     ___,
     lambda: (len(told["orders 0 many"][0]), told["orders 0 many"][2]),
 )
@@ -301,7 +301,7 @@ predict(
 # %%
 predict(
     "kept-marker-recovery-point",
-    "After the last start: which recovery point does orders-0 have in minikafka with the bug?",
+    "Which recovery point does orders-0 have after the last start, in minikafka with the bug?",
     ___,
     lambda: dict(sick.value(12, "recovery_points"))["orders-0"],
 )

@@ -12,7 +12,7 @@ def nine_segments(lanes: LogDirLanes) -> None:
     """
     layer = lanes.layer
     lanes.after("the broker starts", layer.start)
-    lanes.after("a log is made, and gets a record", _begin, layer)
+    lanes.after("a log is created, and gets a record", _begin, layer)
     for value in "bcdefgh":
         lanes.after("four seconds later: a roll, and a record", _roll_after, layer, 4, value)
     lanes.sleep(2)

@@ -13,7 +13,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "segments-recovered-orders-100": {
         0: "At least the last one is recovered.",
-        3: "The last segment would hold 100.",
+        3: "Offset 100 would lie in the last segment, so only that one is recovered.",
     },
     "outcome-of-orders-many": {
         (3, True): "A bad number does not take the directory offline.",
@@ -23,7 +23,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "append-to-users-0": {
         1: "The log's directory has failed.",
-        "IOException": "The task got that one. Later callers get another.",
+        "IOException": "Only the task got an IOException. Later callers get another exception.",
     },
     "markers-in-disks": {
         (True, True): "disk-b has failed, so it gets no marker.",

@@ -82,7 +82,7 @@ for name in (RECOVERY_POINTS, LOG_STARTS):
 # %%
 erratum(
     "Each data directory has one global checkpoint file",
-    "recovery points, log starts and cleaner offsets have a file each; ReplicaManager adds a fourth; marker, lock and meta.properties are no checkpoints",
+    "there are four: of recovery points, of log starts, of cleaner offsets, and of high watermarks (by ReplicaManager). Marker, lock and meta.properties are no checkpoints",
     [name for name in layer.entries() if "checkpoint" in name],
 )
 
@@ -111,7 +111,7 @@ print("rule 3:", layer.checkpoint(), layer.checkpoint(LOG_STARTS))
 layer = StorageLayer()
 lanes = LogDirLanes(layer, "What the tasks write down")
 lanes.after("the broker starts", layer.start)
-lanes.after("a log is made", layer.create, "orders-0")
+lanes.after("a log is created", layer.create, "orders-0")
 lanes.after("three records", layer.append, "orders-0", *"abc")
 lanes.sleep(90)
 in_file_at_90, rolled_at = layer.checkpoint()["orders-0"], layer.second
@@ -121,7 +121,7 @@ written_at = lanes.sleep_until(lambda: layer.checkpoint()["orders-0"] == 3)
 # %%
 predict(
     "recovery-file-at-90",
-    "At second 90, before the roll: what does the file of recovery points say of orders-0?",
+    "Which offset does the file of recovery points have for orders-0 at second 90, before the roll?",
     ___,
     lambda: in_file_at_90,
 )
@@ -129,7 +129,7 @@ predict(
 # %%
 predict(
     "second-file-says-3",
-    "After the roll at second 90: at which second does the file say 3?",
+    "The log rolls at second 90. At which second does the file first say 3?",
     ___,
     lambda: written_at,
 )
@@ -140,8 +140,8 @@ lanes.play()
 # %%
 erratum(
     "Four background tasks: two flush, two clean. A flush makes the log's latest offset the checkpoint; a roll flushes the old segment at once",
-    "five: one flushes, two write checkpoints, two delete; compaction has threads of its own. A flush moves the recovery point in memory, the file "
-    "follows at the next tick; a roll leaves the flush to the background",
+    "five: one flushes, two write checkpoints, two delete; compaction has threads of its own. A flush moves the recovery point in memory; the "
+    "file follows when its task runs next. A roll leaves the flush to a background task",
     f"rolled at second {rolled_at}, in the file at second {written_at}; "
     f"{', '.join(sorted({name for name, _ in layer.ran if name.startswith('kafka-')}))}",
 )
@@ -158,7 +158,7 @@ erratum(
 layer = StorageLayer({"flush.ms": 1000})
 lanes = LogDirLanes(layer, "flush.ms=1000")
 lanes.after("the broker starts", layer.start)
-lanes.after("a log is made", layer.create, "orders-0")
+lanes.after("a log is created", layer.create, "orders-0")
 lanes.after("three records", layer.append, "orders-0", *"abc")
 lanes.sleep(31)
 lanes.after("three more", layer.append, "orders-0", *"def")
@@ -168,7 +168,7 @@ point_after_ten_minutes = layer.log("orders-0").recovery_point
 # %%
 predict(
     "recovery-point-ten-minutes",
-    "After those ten minutes: the recovery point of orders-0?",
+    "What is the recovery point of orders-0 after those ten minutes?",
     ___,
     lambda: point_after_ten_minutes,
 )
@@ -220,14 +220,14 @@ erratum(
 # %%
 SHORT = {"retention.ms": 60_000}
 layer = StorageLayer(topics={"audit": SHORT, "state": {**SHORT, "cleanup.policy": "compact,delete"}})
-lanes = LogDirLanes(layer, "When old records go")
+lanes = LogDirLanes(layer, "When old records are deleted")
 lanes.after("the broker starts", layer.start)
 lanes.after("three logs", layer.create, "audit-0", "orders-0", "state-0")
 for name in ("audit-0", "orders-0", "state-0"):
     layer.append(name, *"abc")
     layer.roll(name)
     layer.append(name, "d")
-lanes.after("records, a roll, a record more, in each", layer.sleep, 0)
+lanes.after("in each: three records, a roll, one record more", layer.sleep, 0)
 
 # %%
 gone_at = lanes.sleep_until(lambda: layer.log("audit-0").log_start_offset > 0)
@@ -245,7 +245,7 @@ predict(
 # %%
 predict(
     "seconds-until-space-free",
-    "How many seconds after that is their disk space free?",
+    "How many seconds later is the disk space of the deleted records free?",
     ___,
     lambda: free_at - gone_at,
 )
@@ -253,7 +253,7 @@ predict(
 # %%
 predict(
     "state-0-begins",
-    "Where does the retention task alone leave the start of state-0?",
+    "The retention task has run, and no cleaner. At which offset does state-0 start?",
     ___,
     lambda: started["state-0"],
 )
@@ -264,7 +264,7 @@ lanes.play()
 # %%
 erratum(
     "The log manager's clean-up treats all logs, by deleting or by compacting",
-    "it passes over every compacted log, also one with compact,delete: the cleaner's threads delete the old segments of those",
+    "it skips every compacted log, also one with compact,delete: there the cleaner's threads delete the old segments",
     f"log starts after the task: {started}",
 )
 
@@ -292,7 +292,7 @@ after = layer.files()
 # %%
 predict(
     "files-async-delete-deletes",
-    "How many of its files has async_delete deleted when it returns?",
+    "How many of the log's files has async_delete deleted when it returns?",
     ___,
     lambda: len(before) - len(after),
 )
@@ -368,7 +368,7 @@ first = found.first_difference.operation
 # %%
 predict(
     "lying-checkpoint-differs-after",
-    "After which operation does minikafka with the lying checkpoint differ first?",
+    "After which operation does minikafka with this bug differ first?",
     ___,
     lambda: first,
 )

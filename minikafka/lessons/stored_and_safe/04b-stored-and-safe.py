@@ -21,12 +21,12 @@ from minikafka.witness import Workload, agree, minikafka_log, run
 keyless = "config cleanup.policy=compact\nappend_as_follower [3x10]\nroll\nupdate_high_watermark leo\n"
 raw, cleaned = log_after(Workload.parse(keyless)), log_after(Workload.parse(f"{keyless}clean"))
 wake_witnesses()
-SegmentShelf(raw, "Stored without a look").snap("three records without keys, then a new segment").play()
+SegmentShelf(raw, "Stored without a check").snap("three records without keys, then a new segment").play()
 
 # %%
 predict(
     "keyless-records-after-cleaning",
-    "The cleaner has been there. How many of the three records are left?",
+    "The cleaner has run. How many of the three records are left?",
     ___,
     lambda: len([record for batch in cleaned.log_segments[0].log.batches() for record in batch]),
 )
@@ -176,7 +176,7 @@ an_hour_later = segment.should_roll(asked._replace(now=NOON + 3_600_000))
 # %%
 predict(
     "roll-an-hour-later",
-    "segment.ms is 1000. Does the segment roll when the append comes an hour later, with a record of noon? (True or False)",
+    "segment.ms is 1000. The append comes an hour later, with a record whose timestamp is noon. Does the segment roll? (True or False)",
     ___,
     lambda: an_hour_later,
 )
@@ -204,7 +204,7 @@ print("offset index:", [segment.offset_index.entry(number).offset for number in 
 # %%
 predict(
     "time-index-entries",
-    "How many entries has the time index?",
+    "How many entries does the time index have?",
     ___,
     lambda: segment.time_index.entries,
 )
@@ -236,7 +236,7 @@ print("the default of flush.messages:", f"{LogConfig().flush_interval:,}")
 # %%
 predict(
     "recovery-point-after-appends",
-    "flush.messages=5. The recovery point after the appends of 2, 2, 2 and 1 records?",
+    "flush.messages=5. Where is the recovery point after the appends of 2, 2, 2 and 1 records?",
     ___,
     lambda: points[-1],
 )
@@ -254,12 +254,12 @@ walk.play()
 log.roll()
 print("recovery points:", points, " LEO", log.log_end_offset, " after a roll:", log.recovery_point)
 log.time.sleep(0)
-print("after the task that the roll has left behind:", log.recovery_point)
+print("after the task flush-log of the roll:", log.recovery_point)
 log.append_as_leader(records(1), leader_epoch=0)
 log.flush(force_flush_active_segment=True)
 print("one more record and a flush, as before a clean shutdown:", log.recovery_point, " LEO", log.log_end_offset)
 erratum("A log is flushed after each append",
-        "only when flush.messages records have come together, and by default never for that reason",
+        "only when flush.messages or more records are not flushed: with the default, never",
         f"flush.messages=5, appends of 2, 2, 2, 1: recovery points {points}")  # fmt: skip
 
 # %% [markdown]
@@ -290,11 +290,11 @@ ruler.snap("three more records, all replicated")
 step_through(log.maybe_increment_log_start_offset, 2, Reason.CLIENT_RECORD_DELETION, watch=log).play()
 
 # %%
-ruler.snap("DeleteRecords to 2: the log start rises, no byte goes")
+ruler.snap("DeleteRecords to 2: the log start rises, no byte is deleted")
 log.delete_old_segments()
 ruler.snap("a segment is deleted: the log start is the base of the first that stays")
 log.maybe_increment_log_start_offset(8, Reason.LEADER_OFFSET_INCREMENTED)
-print(ruler.snap("a follower hears of its leader's log start, 8").frames[-1])
+print(ruler.snap("a follower learns its leader's log start, 8").frames[-1])
 
 # %%
 walk = step_through(log.maybe_increment_log_start_offset, 10, Reason.CLIENT_RECORD_DELETION)
@@ -307,7 +307,7 @@ ruler.snap("full truncation: both begin anew at 20").play()
 # %%
 erratum(
     "A truncation may change the log start, as the deletion of segments does",
-    "a deletion only raises it; a truncation only lowers it, to its own target; a full truncation sets it, either way",
+    "a deletion only raises it. A truncation only lowers it, to the offset at which it cuts. A full truncation raises or lowers it",
     [f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}" for f in (ruler.frames[5], *ruler.frames[7:])],
 )
 

@@ -84,7 +84,7 @@ compresses = Rung(
     "Rung 1, the codec of the stored batch",
     BrokerCompressionType.target_compression,
     kafka="BrokerCompressionType.targetCompression",
-    why="If the codec does not change, the leader stores the batch as it arrived. Otherwise the leader must "
+    why="If the codec does not change, the leader keeps the bytes of the records. Otherwise the leader must "
     "decompress it and build it again, which costs processor time.",
     invariants=(
         "It changes nothing, and returns a `Compression`.",

@@ -27,7 +27,7 @@ shelves.play()
 # %%
 predict(
     "slow-consumer-value-a",
-    "The slow consumer reads on from offset 2. Its value of a at the end? (a text, or None)",
+    "The slow consumer reads on from offset 2. Which value of a does it have at the end? (a text, or None)",
     ___,
     lambda: table(log, start=2, so_far=slow).get("a"),
 )
@@ -36,7 +36,7 @@ predict(
 # A `___` is a blank for you to fill. Spark and Apache Kafka are starting; part 5 needs them. (`table(log)`: what a consumer knows after it has read from the beginning; later records replace earlier ones of their key. `Cleaning(log).turn()`: a cleaner cleans once.)
 
 # %%
-print("the slow one:", table(log, start=2, so_far=slow), " a new one:", table(log))
+print("the slow consumer:", table(log, start=2, so_far=slow), " a new consumer:", table(log))
 
 # %% [markdown]
 # The slow consumer gets no error, and the gap is no warning: every compacted log has gaps. It keeps a row that nobody else has. **Some records are no rows of the table, and must stay for a time because a reader still needs them.**
@@ -108,7 +108,7 @@ horizons = {batch.base_offset: batch.delete_horizon_ms for batch in aged.log_seg
 # %%
 predict(
     "hours-until-tombstone-goes",
-    "From how many hours after noon on may the tombstone go?",
+    "How many hours after noon may a cleaner first remove the tombstone?",
     ___,
     lambda: (horizons[2] - noon) // HOUR,
 )
@@ -132,7 +132,7 @@ shelves.play()
 # %%
 erratum(
     "A tombstone stays while its segment's file is younger than a horizon that is worked out from the last clean segment's file",
-    "so it is for batches of magic 0 and 1. A batch of magic 2 carries its own: the time of the first cleaning that kept the tombstone + delete.retention.ms",
+    "that is so for batches of magic 0 and 1. A batch of magic 2 carries its own horizon: the time of the first cleaning that kept the tombstone + delete.retention.ms",
     f"a millisecond before the horizon: there; at the horizon: {'there' if 2 in [offset for offset, _, _ in rows(aged)] else 'gone'}",
 )
 
@@ -216,7 +216,7 @@ shelves.play()
 # %%
 erratum(
     "Of each key exactly the newest record survives",
-    "of the part that is cleaned, and of transactions that are not aborted; tombstones, markers and empty batches stay for a time",
+    "only in the part that is cleaned, and aborted records do not count. Tombstones, markers and empty batches stay for a time",
     f"after the first turn: {shelves.frames[1].after[0]}",
 )
 
@@ -281,7 +281,7 @@ predict(
 # %%
 predict(
     "compaction-contradicted-by",
-    "About what the consumer of operation 9 sees, how many witnesses contradict minikafka? (1 or 2)",
+    "How many witnesses contradict minikafka about what the consumer of operation 9 sees? (1 or 2)",
     ___,
     lambda: sum(witness.value(9, "result") != sick.value(9, "result") for witness in (spark, kafka) if witness),
 )
@@ -295,7 +295,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # ## 6. Exercises
 #
-# They have a notebook of their own: [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb), two functions and three rungs.
+# [Tombstones and markers: rebuild](10b-tombstones-and-markers-rebuild.ipynb) has two functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -19,20 +19,20 @@ from minikafka.lessons.wire.request_bytes import field_named, in_versions
 from minikafka.lessons.wire.session_boxes import FetchingReader
 from minikafka.lessons.wire.wire_witnesses import by_minikafka, three_witnesses, wake_witnesses
 
-with planted("a connection is read on while its request is in work"):
+with planted("a broker reads the next request while one is in work"):
     hasty = ConnectionLanes("Without a rule").send("A", "fetch")
 wake_witnesses()
 hasty.play()
 
 # %%
-with planted("a connection is read on while its request is in work"):
+with planted("a broker reads the next request while one is in work"):
     hasty.send("A", "metadata").send("B", "produce")
 order = hasty.answers("A")
 
 # %%
 predict(
     "first-answer-without-rule",
-    "Request 1 is the fetch, request 2 asks for metadata. Which number has the first answer that A gets?",
+    "Request 1 is the fetch, request 2 asks for metadata. To which request is the first answer that A gets? (its number)",
     ___,
     lambda: order[0],
 )
@@ -101,7 +101,7 @@ request = broker.until("PRODUCE")
 # %%
 predict(
     "first-api-asked",
-    "Before this request the client has asked other APIs. Which was the first of all? (a name in capitals)",
+    "Before this request the client called other APIs. Which API did it call first? (a name in capitals)",
     ___,
     lambda: broker.asked[0][0],
 )
@@ -137,7 +137,7 @@ versions = in_versions(request, range(3, 14))
 # %%
 predict(
     "bytes-of-name-length",
-    "Version 8 writes the length of the name `orders` in 2 bytes. In how many does version 9 write it?",
+    "Version 8 writes the length of the name `orders` in 2 bytes. In how many bytes does version 9 write it?",
     ___,
     lambda: field_named(versions.frames[6].data, "name length").size,
 )
@@ -155,7 +155,7 @@ from minikafka.network.api_keys import ApiKeys
 
 erratum(
     "A request with a flexible header gets a response with a flexible header",
-    "the response to ApiVersions never has tagged fields in its header: its client does not know yet what the broker can read",
+    "the response to ApiVersions never has tagged fields in its header: its length must not change, so that every client can read it",
     f"request header version {ApiKeys.API_VERSIONS.request_header_version(4)}, response header version {ApiKeys.API_VERSIONS.response_header_version(4)}",
 )
 
@@ -196,15 +196,15 @@ lanes.play()
 flood = ConnectionLanes("Five in flight").send("A", "fetch", "produce", "produce", "produce", "produce")
 erratum(
     "With max.in.flight.requests.per.connection=5 a broker works on five requests of a client at once",
-    "it works on one; the others lie in the socket, or in the buffer of the connection",
+    "it works on one; the others wait in the socket or in the buffer of the connection",
     flood.frames[-1].lanes[0],
 )
 
 # %%
-odd = ConnectionLanes("A version that nobody serves").send("A", "metadata").send("C", "old").send("A", "metadata")
+odd = ConnectionLanes("A version that the broker does not serve").send("A", "metadata").send("C", "old").send("A", "metadata")
 erratum(
     "A request of a version that the broker does not serve is answered with UNSUPPORTED_VERSION",
-    "only ApiVersions is; for any other API the connection is closed, since the broker cannot know how an answer would be read",
+    "only ApiVersions is. For any other API the broker closes the connection",
     "; ".join(map(str, odd.frames[-1].lanes)),
 )
 
@@ -223,7 +223,7 @@ lost.deliver(payer)
 # %%
 predict(
     "records-after-lost-answer",
-    "In the end the client reports success. It has sent one record. How many are in the log?",
+    "The client has sent one record, and in the end reports success. How many records are in the log?",
     ___,
     lambda: len(lost.values()),
 )
@@ -332,7 +332,7 @@ answers_on_a = dict(sick.rows[-1]["answered"])["A"]
 # %%
 predict(
     "answers-with-missing-unmute",
-    "How many answers does the client of connection A get in the end, with the bug?",
+    "With the bug, how many answers does the client of connection A get in the end?",
     ___,
     lambda: len(answers_on_a),
 )

@@ -12,7 +12,7 @@ from minikafka.network.server.socket_server import SocketServer
 def bugs() -> dict[str, Bug]:
     """By its words: whose method is wrong, and what stands in its place."""
     return {
-        "a connection is read on while its request is in work": (
+        "a broker reads the next request while one is in work": (
             KafkaChannel,
             "is_muted",
             property(lambda channel: False),

@@ -95,7 +95,7 @@ class Cleaner:
         logger.info("Beginning cleaning of log %s", log.name)
         stats = CleanerStats()
 
-        # 1. Tombstones of the old formats may go from segments that were last changed before this time.
+        # 1. Magic 0 and 1: tombstones may be removed from segments that were last changed before this time.
         segments = log.log_segments_between(0, cleanable.first_dirty_offset)
         legacy_delete_horizon_ms = segments[-1].last_modified - log.config.delete_retention_ms if segments else 0
 
@@ -146,7 +146,7 @@ class Cleaner:
         dirty = log.log_segments_between(start, end)
         next_segment_start_offsets = [segment.base_offset for segment in dirty[1:]] + [end]
 
-        # 2. Aborted transactions do not count: a record that is undone must not hide an older one.
+        # 2. Leave out aborted transactions: an aborted record must not supersede an older one.
         transaction_metadata = CleanedTransactionMetadata()
         transaction_metadata.add_aborted_transactions(log.collect_aborted_transactions(start, end))
 
@@ -268,11 +268,11 @@ class Cleaner:
         cleaned = create_new_cleaned_segment(log.dir, log.config, segments[0].base_offset)
         transaction_metadata.cleaned_index = cleaned.txn_index
         try:
-            # 2. What must be remembered about producers that may append again.
+            # 2. The last batches of active producers: their headers must stay.
             last_records_of_active_producers = log.last_records_of_active_producers
 
             for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
-                # 3. The aborted transactions of the whole segment: its index is written anew, too.
+                # 3. Collect the whole segment's aborted transactions: its index is written anew, too.
                 # (Kafka reads the segment's end also where it does not need it, and so meets damage there.)
                 next_offset = segment.read_next_offset()
                 upper_bound_offset = next_offset if next_segment is None else next_segment.base_offset
@@ -280,7 +280,7 @@ class Cleaner:
                     log.collect_aborted_transactions(segment.base_offset, upper_bound_offset)
                 )
 
-                # 4. Copy what stays.
+                # 4. Copy the batches and records that stay.
                 log_cleaner_filter = LogCleanerFilter(
                     offset_map,
                     retain_legacy_deletes_and_txn_markers=segment.last_modified > legacy_delete_horizon_ms,
@@ -300,17 +300,17 @@ class Cleaner:
                         stats,
                     )
                 except LogSegmentOffsetOverflowException as overflow:
-                    # 5. A segment whose offsets span too wide a range is split; another cleaning starts over.
+                    # 5. Split a segment whose offsets span too wide a range; a later cleaning starts over.
                     logger.info("Caught segment overflow error during cleaning: %s", overflow)
                     log.split_overflowed_segment(segment)
                     raise LogCleaningAbortedException(str(overflow)) from overflow
 
-            # 6. Finish it: last time index entry, files trimmed and on the device, as old as the last source.
+            # 6. Finish it: last time index entry, files trimmed and flushed, with the age of the last old segment.
             cleaned.on_become_inactive_segment()
             cleaned.flush()
             cleaned.set_last_modified(segments[-1].last_modified)
 
-            # 7. Put it in the place of its sources.
+            # 7. Replace the old segments by it.
             logger.info("Swapping in cleaned segment %s for segment(s) %s in log %s", cleaned, segments, log)
             log.replace_segments([cleaned], segments)
         except LogCleaningAbortedException as aborted:

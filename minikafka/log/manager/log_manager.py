@@ -227,7 +227,8 @@ class LogManager:
         try:
             for log_dir in self.live_log_dirs:
                 try:
-                    # 1. Was the last stop clean? The marker goes before any log opens: a crash from here on is unclean.
+                    # 1. Was the last stop clean? Delete the marker before any log opens: a crash from here on is
+                    #    unclean.
                     marker = CleanShutdownFileHandler(log_dir)
                     had_clean_shutdown = self._had_clean_shutdown[log_dir] = marker.exists()
                     marker.delete()
@@ -355,9 +356,9 @@ class LogManager:
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean. Nor
-                #    does one with a log that could not be loaded, though Kafka, before its failure is handled, writes
-                #    checkpoints without that log and calls the directory clean.
+                # 3. Skip a directory with a log that could not be closed or loaded: its next start is unclean. (If a
+                #    load has failed and Kafka has not handled that yet, it writes checkpoints without this log, and the
+                #    marker.)
                 if not _all_completed(closing) or log_dir in self._failed_to_load:
                     continue
                 # 4. Write the recovery points, which are now the logs' ends, and the log starts.
@@ -527,7 +528,7 @@ class LogManager:
         Kafka: `LogManager.asyncDelete`.
         """
         self.log_dirs.require_own_process()
-        # 1. Nobody finds it any more.
+        # 1. Take it out of the map: nobody finds it any more.
         with self._log_creation_or_deletion_lock:
             log = self._logs(is_future=is_future).pop(topic_partition, None)
         if log is None:
@@ -542,7 +543,7 @@ class LogManager:
             self.cleaner.abort_cleaning(topic_partition)
             if checkpoint:
                 self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
-        # 3. The name of its directory tells the next start what has become of it.
+        # 3. Rename its directory: the name tells the next start what to do with it.
         if is_stray:
             log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
             logger.warning("Log for partition %s is marked as stray and renamed to %s", topic_partition, log.dir)
@@ -550,7 +551,7 @@ class LogManager:
             log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)
             self.logs_to_be_deleted.add(log)
             logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
-        # 4. The checkpoints are written without it.
+        # 4. Write the checkpoints without it.
         if checkpoint:
             self._checkpoint_dir(log.dir.parent)
         return log

@@ -78,7 +78,7 @@ class ConnectionQuotas:
         """Whether a connection may be accepted. Kafka: `ConnectionQuotas.connectionSlotAvailable`."""
         if self._listener_counts[listener_name] >= self._max_of_listener[listener_name]:
             return False
-        return self._is_protected(listener_name) or self.total_count < self._broker_max_connections
+        return self.total_count < self._broker_max_connections or self._is_protected(listener_name)
 
     @property
     def has_excess(self) -> bool:

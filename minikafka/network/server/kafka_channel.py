@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import struct
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -16,6 +17,8 @@ from minikafka.network.server.memory_pool import MemoryPool
 logger = logging.getLogger(__name__)
 
 _SIZE = 4
+_INT = struct.Struct(">i")
+_BYTES = (bytes, bytearray, memoryview)
 _MOST_PIECES = 64
 """Pieces that go to the system in one call."""
 
@@ -79,6 +82,8 @@ class KafkaChannel:
         """The request that has been taken up and has no answer yet, for whoever watches."""
         self.mute_state = ChannelMuteState.NOT_MUTED
         self.is_open = True
+        self.watched_events = 0
+        """What the loop's selector waits for on this connection."""
         self.waits_for_memory = False
         """Whether a request is announced for which the pool had no memory."""
         self._max_receive_size = max_receive_size
@@ -115,7 +120,7 @@ class KafkaChannel:
         """Make room for the request that `_ahead` announces; False while it announces none, or there is no memory."""
         if len(self._ahead) < _SIZE:
             return False
-        size = int.from_bytes(self._ahead[:_SIZE], signed=True)
+        (size,) = _INT.unpack_from(self._ahead)
         if size < 0:
             raise InvalidReceiveException(f"Invalid receive (size = {size})")
         if size > self._max_receive_size:
@@ -152,7 +157,7 @@ class KafkaChannel:
 
     def send(self, pieces: Sequence[Piece]) -> bool:
         """Begin to send an answer, and say whether it has gone out. Raises OSError. Kafka: `KafkaChannel.setSend`."""
-        size = sum(len(piece) if isinstance(piece, BytesLike) else piece.size_in_bytes for piece in pieces)
+        size = sum([len(piece) if isinstance(piece, _BYTES) else piece.size_in_bytes for piece in pieces])
         self._sends.append(size.to_bytes(_SIZE))
         self._sends.extend(pieces)
         return self.write()
@@ -165,7 +170,7 @@ class KafkaChannel:
         try:
             while self._sends:
                 first = self._sends[0]
-                if isinstance(first, BytesLike):
+                if isinstance(first, _BYTES):
                     self._send_bytes()
                 else:
                     self._send_from_file(first)
@@ -184,18 +189,16 @@ class KafkaChannel:
     def _send_bytes(self) -> None:
         pieces = []
         for piece in islice(self._sends, _MOST_PIECES):
-            if not isinstance(piece, BytesLike):
+            if not isinstance(piece, _BYTES):
                 break
             pieces.append(piece)
-        pieces[0] = memoryview(pieces[0])[self._sent :]
-        count = self.socket.sendmsg(pieces)
+        rest = [memoryview(pieces[0])[self._sent :], *pieces[1:]] if self._sent else pieces
+        self._sent += self.socket.sendmsg(rest)
         for piece in pieces:
-            if count < len(piece):
-                break
-            count -= len(piece)
+            if self._sent < len(piece):
+                return
+            self._sent -= len(piece)
             self._sends.popleft()
-            self._sent = 0
-        self._sent += count
 
     def unmute(self) -> None:
         """The answer is sent, or there is none: go on reading. Kafka: `KafkaChannel.maybeUnmute`."""

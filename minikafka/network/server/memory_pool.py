@@ -25,7 +25,7 @@ class MemoryPool:
 
     def try_allocate(self, size_in_bytes: int) -> bool:
         """Take the bytes; False where the pool is empty. Kafka: `SimpleMemoryPool.tryAllocate`."""
-        if self.is_out_of_memory:
+        if self._is_limited and self.available_memory <= 0:
             logger.debug("refused to allocate buffer of size %d", size_in_bytes)
             return False
         self.available_memory -= size_in_bytes

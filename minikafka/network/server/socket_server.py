@@ -74,6 +74,8 @@ class SocketServer:
         self._channels: OrderedDict[str, KafkaChannel] = OrderedDict()  # the one that was idle longest comes first
         self._last_active_ms: dict[str, int] = {}
         self._next_connection_index = 0
+        self._now_ms = time.hi_res_clock_ms()  # when this round of the loop has begun to work
+        self._next_idle_close_check_ms = 0
         self._selector = selectors.DefaultSelector()
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self._ready: deque[KafkaChannel] = deque()  # channels that have read more than their last request
@@ -157,7 +159,7 @@ class SocketServer:
     # One round of the loop
 
     def _poll(self) -> None:
-        """Kafka: `Processor.run`, `Acceptor.run`."""
+        """Kafka: `Processor.run`, `Processor.processNewResponses`, `Acceptor.run`."""
         # 1. Listeners are watched as long as there is room for a connection, requests read while there is memory.
         self._watch_acceptors()
         while self._without_memory and not self._memory_pool.is_out_of_memory:
@@ -165,8 +167,10 @@ class SocketServer:
         # 2. Wait, but not while something is ready.
         timeout_ms = 0 if self._ready or self._responses else _POLL_TIMEOUT_MS
         events = self._selector.select(timeout_ms / 1000)
+        self._now_ms = self._time.hi_res_clock_ms()
         # 3. Answers that other threads have given.
-        self._process_new_responses()
+        for _ in range(len(self._responses)):
+            self._respond(*self._responses.popleft())
         # 4. Requests whose bytes were read together with an earlier one, or that had to wait for memory.
         for _ in range(len(self._ready)):
             self._read(self._ready.popleft())
@@ -186,13 +190,14 @@ class SocketServer:
         self._close_idle_connections()
 
     def _watch_acceptors(self) -> None:
-        now_ms = self._time.hi_res_clock_ms()
         for acceptor in self._acceptors:
             has_room = self.connection_quotas.connection_slot_available(acceptor.endpoint.listener_name)
-            is_watched = has_room and acceptor.rests_until_ms <= now_ms
-            if is_watched and not acceptor.is_watched:
+            is_watched = has_room and acceptor.rests_until_ms <= self._now_ms
+            if is_watched == acceptor.is_watched:
+                continue
+            if is_watched:
                 self._selector.register(acceptor.socket, selectors.EVENT_READ, acceptor)
-            elif acceptor.is_watched and not is_watched:
+            else:
                 self._selector.unregister(acceptor.socket)
             acceptor.is_watched = is_watched
 
@@ -212,7 +217,7 @@ class SocketServer:
                 return
             except OSError as error:
                 logger.error("Error while accepting connection: %s", error)
-                acceptor.rests_until_ms = self._time.hi_res_clock_ms() + _WITHOUT_DESCRIPTORS_MS
+                acceptor.rests_until_ms = self._now_ms + _WITHOUT_DESCRIPTORS_MS
                 return
             self._accept(acceptor, connection, address)
 
@@ -247,7 +252,7 @@ class SocketServer:
         )
         self._channels[channel_id] = channel
         self._last_active_ms[channel_id] = self._time.hi_res_clock_ms()
-        self._selector.register(connection, selectors.EVENT_READ, channel)
+        self._watch(channel)
         return channel
 
     def _read(self, channel: KafkaChannel) -> None:
@@ -261,7 +266,7 @@ class SocketServer:
         if channel.is_muted:  # it is watched again once the answer has gone out
             self._watch(channel)
             return
-        # 2. Read what has come; a size that cannot be ends the connection.
+        # 2. Read what has come; an invalid size closes the connection.
         self._is_active(channel)
         try:
             request = channel.receive(self._scratch)
@@ -275,7 +280,7 @@ class SocketServer:
         if request is None:
             self._watch(channel)
             return
-        # 4. Have it handled: it is answered now, or later. What cannot be parsed ends the connection.
+        # 4. Hand it over: it is answered now or later. If it cannot be parsed, close the connection.
         try:
             self._handle(request, channel, lambda answer: self._answer(channel, answer))
         except Exception:
@@ -291,11 +296,6 @@ class SocketServer:
         else:
             self._responses.append((channel, answer))
             self.wake_up()
-
-    def _process_new_responses(self) -> None:
-        """Kafka: `Processor.processNewResponses`."""
-        for _ in range(len(self._responses)):
-            self._respond(*self._responses.popleft())
 
     def _respond(self, channel: KafkaChannel, answer: Answer) -> None:
         if not channel.is_open:
@@ -343,12 +343,14 @@ class SocketServer:
         """
         reads = not channel.is_muted and not channel.waits_for_memory
         wanted = selectors.EVENT_READ * reads | selectors.EVENT_WRITE * channel.is_sending
-        key = self._selector.get_map().get(channel.socket)
-        if key is None and wanted:
+        watched, channel.watched_events = channel.watched_events, wanted
+        if watched == wanted:
+            return
+        if not watched:
             self._selector.register(channel.socket, wanted, channel)
-        elif key is not None and not wanted:
+        elif not wanted:
             self._selector.unregister(channel.socket)
-        elif key is not None and key.events != wanted:
+        else:
             self._selector.modify(channel.socket, wanted, channel)
 
     def _drain_wake_ups(self) -> None:
@@ -358,7 +360,7 @@ class SocketServer:
 
     def _is_active(self, channel: KafkaChannel) -> None:
         self._channels.move_to_end(channel.id)
-        self._last_active_ms[channel.id] = self._time.hi_res_clock_ms()
+        self._last_active_ms[channel.id] = self._now_ms
 
     def _close_excess_connections(self) -> None:
         """Kafka: `Processor.closeExcessConnections`, `Selector.lowestPriorityChannel`."""
@@ -371,12 +373,13 @@ class SocketServer:
 
     def _close_idle_connections(self) -> None:
         """Kafka: `Selector.maybeCloseOldestConnection`."""
-        if self._max_idle_ms < 0:
+        if self._max_idle_ms < 0 or self._now_ms < self._next_idle_close_check_ms:
             return
-        oldest_ms = self._time.hi_res_clock_ms() - self._max_idle_ms
         while self._channels:
             channel = next(iter(self._channels.values()))
-            if self._last_active_ms[channel.id] > oldest_ms:
+            idle_until_ms = self._last_active_ms[channel.id] + self._max_idle_ms
+            if self._now_ms < idle_until_ms:
+                self._next_idle_close_check_ms = idle_until_ms
                 return
             logger.debug("About to close the idle connection from %s", channel)
             self._close(channel)
@@ -386,7 +389,7 @@ class SocketServer:
         if self._channels.pop(channel.id, None) is None:
             return
         del self._last_active_ms[channel.id]
-        if channel.socket in self._selector.get_map():
+        if channel.watched_events:
             self._selector.unregister(channel.socket)
         channel.close()
         self.connection_quotas.dec(channel.listener_name, channel.client_address)

@@ -66,7 +66,7 @@ def whole_batches(file_records: BatchFile, start: int, end: int) -> Iterator[Rec
     window, window_start = memoryview(b""), start
     position = start
     while position < end - HEADER_SIZE_UP_TO_MAGIC:
-        # 1. The window reaches over the batch's head, …
+        # 1. Move the window if it does not reach over the batch's header.
         at = position - window_start
         if at + HEADER_SIZE_UP_TO_MAGIC > len(window):
             window, window_start, at = _read_from(file_records, position, _WINDOW_SIZE), position, 0
@@ -76,7 +76,7 @@ def whole_batches(file_records: BatchFile, start: int, end: int) -> Iterator[Rec
         if position > end - LOG_OVERHEAD - size:
             return
         size += LOG_OVERHEAD
-        # 2. … and over all of it.
+        # 2. Move it if it does not reach over the whole batch.
         if at + size > len(window):
             window, window_start, at = _read_from(file_records, position, max(size, _WINDOW_SIZE)), position, 0
             if len(window) < size:

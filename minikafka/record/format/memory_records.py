@@ -29,8 +29,9 @@ class MemoryRecords:
 
     - `buffer` is writable, because a broker sets offsets and epochs in place. Read-only bytes (`bytes`, a read-only
       map) are therefore copied. `log_input_stream.batches` reads such bytes without a copy.
-    - Nothing is read before a caller asks for it. The first complete walk remembers the batches, and later walks yield
-      the same objects, with what their setters have changed. So no caller may change the bytes except by those setters.
+    - Nothing is read before a caller asks for it. A walk that meets the last batch remembers them all, and later walks
+      yield the same objects, with what their setters have changed. So no caller may change the bytes except by those
+      setters.
 
     Kafka: `MemoryRecords`.
     """
@@ -67,9 +68,12 @@ class MemoryRecords:
         return self._walk() if self._batches is None else iter(self._batches)
 
     def _walk(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
-        walked = []
+        walked, size = [], 0
         for batch in batches(self.buffer):
             walked.append(batch)
+            size += len(batch.buffer)
+            if size == len(self.buffer):  # the last one
+                self._batches = walked
             yield batch
         self._batches = walked
 

@@ -283,7 +283,8 @@ class RecordBatch:
 
     def is_valid(self) -> bool:
         """True when the size and the CRC are right. Kafka: `RecordBatch.isValid`."""
-        return self.size_in_bytes >= RECORD_BATCH_OVERHEAD and self.checksum == self.compute_checksum()
+        header = self._header or self._load()
+        return LOG_OVERHEAD + header[1] >= RECORD_BATCH_OVERHEAD and header[4] == self.compute_checksum()
 
     def ensure_valid(self) -> None:
         """Raise CorruptRecordException unless size and CRC are right. Kafka: `RecordBatch.ensureValid`."""
@@ -425,10 +426,11 @@ class RecordBatch:
 
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
         """The bytes of the records. Those of an uncompressed batch are all at hand; a stream is opened."""
-        compression_type = self.compression_type
-        if compression_type is CompressionType.NONE:
+        header = self._header or self._load()
+        if header[5] & COMPRESSION_CODEC_MASK == 0:
             return StreamWindow(None, data=self._buffer, position=RECORD_BATCH_OVERHEAD)
-        if self.count == 0:
+        compression_type = self.compression_type
+        if header[12] == 0:
             return StreamWindow(None)
         return StreamWindow(pieces(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2), max_bytes)
 

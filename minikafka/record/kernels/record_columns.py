@@ -1,5 +1,6 @@
 """A batch's records as columns of integers: offsets, timestamps, and where in the bytes each part lies."""
 
+import gc
 import importlib
 import logging
 import sys
@@ -337,13 +338,17 @@ def _maybe_compile(records: int) -> None:
 def _load_behind() -> None:
     """Load the compiled kernel in this thread, and let the other ones have Python's lock ten times as often meanwhile.
 
-    A server lets go of the lock at each call of the system, and waits for it behind that.
+    A server lets go of the lock at each call of the system, and waits for it behind that. The garbage collector would
+    hold it while it looks at all that numba has made, which stays for ever: it neither does so now nor later.
     """
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(interval_s / 10)
+    gc.disable()
     try:
         use_compiled_kernel()
     finally:
+        gc.freeze()
+        gc.enable()
         sys.setswitchinterval(interval_s)
 
 

@@ -56,12 +56,13 @@ def asked(number, file, seed=20_260, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
+@pytest.mark.parametrize("number", range(len(LADDER)))
 @pytest.mark.parametrize("seed", [20_260, 5])
-def test_the_reference_passes_beside_kafka(spark, seed):
-    for number in range(len(LADDER)):
-        answer = asked(number, REFERENCE, seed)
-        assert answer.passed, answer
-        assert "as Apache Kafka does them" in str(answer)
+def test_the_reference_passes_beside_kafka(spark, seed, number):
+    answer = asked(number, REFERENCE, seed)
+    assert answer.passed, answer
+    assert "as Apache Kafka does them" in str(answer)
 
 
 FAULTS = [
@@ -100,6 +101,7 @@ FAULTS = [
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
 def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
     file = changed(tmp_path, old, new)
@@ -229,6 +231,7 @@ def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(
     ("code", "told"),
     [
@@ -314,6 +317,7 @@ def test_a_kill_of_a_log_that_has_no_file_is_told(engine_judges, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(
     ("close", "told"),
     [
@@ -362,6 +366,7 @@ for module in list(sys.modules.values()):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize(
     "answer",
     [

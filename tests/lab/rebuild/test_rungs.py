@@ -21,7 +21,7 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 def test_the_solution_passes_and_so_does_the_engine_with_another_seed(rung, spark):
     """With the seed that decides, the engine's own method stands for Kafka's where Kafka is absent."""
@@ -55,7 +55,7 @@ def few_tries(monkeypatch):
         monkeypatch.setattr(harness, "tries", 4)
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.slow
 def test_each_wrong_version_is_recognised(rung, spark, few_tries):
     assert len({wrong.words for wrong in rung.beliefs}) >= 3

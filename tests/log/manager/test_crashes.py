@@ -59,6 +59,7 @@ CASES = {
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("case", CASES)
 def test_both_start_on_what_is_left_when_one_stops(two_live_managers, case):
     before, step = CASES[case]

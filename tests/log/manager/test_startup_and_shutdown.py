@@ -58,7 +58,7 @@ def test_logs_are_recovered_after_an_unclean_stop(two_managers):
     managers.stop()
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 11, 12, 24, 60])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 11, 12, 24, pytest.param(60, marks=pytest.mark.slow)])
 def test_the_lines_of_the_checkpoints_stand_in_kafkas_order(two_managers, count):
     managers = two_managers()
     managers.start()

@@ -68,9 +68,13 @@ def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "first-sight.png")
     assert page.locator(".jp-toast, .Toastify__toast, .jp-Dialog").count() == 0
+    listed = page.locator(".jp-DirListing-itemName").all_inner_texts()
+    assert {FIRST_LESSON, "data", "solutions", "zh"} <= {*listed} and "diagrams" not in listed
+    assert not page.locator(".jp-DirListing-itemModified:visible").count()
     page.close()
 
 
+@pytest.mark.in_parts(4)
 def test_a_lesson_that_is_opened_and_saved_still_follows_the_course(lab, desk, chromium, tmp_path):
     page = chromium.new_page()
     page.goto(f"{lab}/tree/{FIRST_LESSON}?reset", timeout=90_000)
@@ -102,6 +106,7 @@ print("ready")
 """
 
 
+@pytest.mark.in_parts(4)
 def test_a_cell_says_what_it_waits_for_until_it_is_ready(lab, desk, chromium):
     notebook = nbformat.read(desk / FIRST_LESSON, as_version=4)
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in (PICTURE, WAITS)]
@@ -126,7 +131,7 @@ def test_a_cell_says_what_it_waits_for_until_it_is_ready(lab, desk, chromium):
     page.close()
 
 
-@pytest.mark.in_parts(10)
+@pytest.mark.in_parts(20)
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     page = chromium.new_page(viewport={"width": 1280, "height": 1000})

@@ -68,7 +68,7 @@ def address(server):
     return f"http://127.0.0.1:{server.server_address[1]}"
 
 
-@pytest.mark.in_parts(5)
+@pytest.mark.in_parts(10)
 def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, address, lesson, asked):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     blocked = []

@@ -48,6 +48,7 @@ def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
     assert drawings and misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("notebook", [*notebooks(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))

@@ -20,6 +20,7 @@ WEAR = """theme => theme ? document.body.setAttribute("data-jp-theme-light", the
     : document.body.removeAttribute("data-jp-theme-light")"""
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("notebook", [*lessons(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_outputs_look_the_same_with_their_own_styles_in_any_order(chromium, notebook):
     pieces = [

@@ -75,6 +75,7 @@ def visit(chromium, site):
         context.close()
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_nothing_sticks_out_and_axe_finds_nothing(visit, width, scheme, share):
@@ -299,6 +300,7 @@ def test_a_page_holds_what_the_run_recorded(site):
     assert "<td><code>Log.<wbr>maybe<wbr>Roll</code></td>" in html
 
 
+@pytest.mark.slow
 def test_only_a_site_is_replaced(tmp_path):
     page = page_of_markdown("lone", "# Lone\n\nwords")
     folder = tmp_path / "a" / "site"

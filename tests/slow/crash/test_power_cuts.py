@@ -33,6 +33,7 @@ BY_HAND = ("vanish", "tear", "overflow", "swap", "litter")  # steps that lay out
 pytestmark = pytest.mark.usefixtures("silent")
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_a_power_cut_leaves_of_minikafka(kafka, two_live_logs, cuts, name):
     logs, scenario = two_live_logs(), SCENARIOS[name]
@@ -43,6 +44,7 @@ def test_what_a_power_cut_leaves_of_minikafka(kafka, two_live_logs, cuts, name):
     power_cuts.open_some(kafka, logs, cuts.disk_states)
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_a_power_cut_leaves_of_kafka(kafka, two_live_logs, cuts, name):
     logs, scenario = two_live_logs(), SCENARIOS[name]
@@ -56,6 +58,7 @@ def test_what_a_power_cut_leaves_of_kafka(kafka, two_live_logs, cuts, name):
     power_cuts.open_some(kafka, logs, cuts.disk_states)
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_what_a_power_cut_leaves_of_a_drawn_workload(kafka, two_live_logs, cuts, profile):
     """Kafka does the same beside minikafka, whose effects tell what its disk was made sure of: theirs are the same."""

@@ -23,6 +23,8 @@ from tests.slow.damage.changes import (
 )
 from tests.slow.damage.conftest import NOW, Origin
 
+pytestmark = pytest.mark.in_parts(4)
+
 WORKLOAD = """
 config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000 internal.segment.bytes=700 \
 index.interval.bytes=100 segment.index.bytes=1200

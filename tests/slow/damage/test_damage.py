@@ -25,6 +25,8 @@ from tests.slow.damage.changes import (
     sample,
 )
 
+pytestmark = pytest.mark.in_parts(4)
+
 ORIGINS = pytest.mark.parametrize("origin", ["golden", "killed", "old"], indirect=True)
 WITH_PRODUCERS = pytest.mark.parametrize("origin", ["golden", "killed"], indirect=True)
 

@@ -18,6 +18,7 @@ def fuzz():
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 @pytest.mark.parametrize("part", range(4))
 def test_damaged_directories(fuzz, part):
     demand_no_fault(fuzz, FIRST_SEED + part * DIRECTORIES)

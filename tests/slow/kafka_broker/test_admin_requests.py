@@ -234,6 +234,7 @@ def test_logs_and_producers(both):
             both.ask(ApiKeys.DESCRIBE_LOG_DIRS, version, make(topics=asked))
 
 
+@pytest.mark.in_parts(2)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drawn_requests_of_all_apis(brokers, seed):
     kafka, ours = brokers

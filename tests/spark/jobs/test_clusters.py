@@ -74,6 +74,7 @@ def run(command: list, python: Path, directory: Path) -> subprocess.CompletedPro
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 def test_each_job(urls, cases, expected, python, tmp_path):
     script = Path(__file__).with_name("each_job.py")
     done = run([sys.executable, script, *urls, json.dumps(cases)], python, tmp_path)
@@ -84,6 +85,7 @@ def test_each_job(urls, cases, expected, python, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 def test_the_command(urls, log_dirs, python, tmp_path):
     master, remote = urls
     if master == "-":
@@ -108,6 +110,7 @@ def test_the_command(urls, log_dirs, python, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.in_parts(4)
 def test_a_log_directory_is_written(urls, python, tmp_path):
     (where,) = (url for url in urls if url != "-")
     log_dir = tmp_path / "data"

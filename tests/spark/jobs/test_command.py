@@ -268,22 +268,14 @@ def run(*arguments: object, **streams) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.slow
-def test_damage_is_told_in_one_line(tmp_path):
+def test_damage_is_told_in_one_line(tmp_path, on_the_session):
     log = tmp_path / "mixed-0" / f"{0:020d}.log"
     log.parent.mkdir()
     log.write_bytes((GOLDEN / "mixed-0" / log.name).read_bytes()[:70] + b"?" * 100)
-    done = run("transactions", tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
+    done = on_the_session("transactions", tmp_path)
+    assert (done.exit_code, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert "CorruptRecordException" in line and str(log) in line
-
-
-@pytest.fixture
-def on_the_session(spark, monkeypatch):
-    """Run a command in this process, on the session of the tests, which goes on."""
-    monkeypatch.setattr("minikafka.spark.jobs.job_session.job_session", lambda *_: spark)
-    monkeypatch.setattr(type(spark), "stop", lambda _: None)
-    return lambda *arguments: CliRunner().invoke(main, ["spark", *map(str, arguments)])
 
 
 @pytest.mark.slow

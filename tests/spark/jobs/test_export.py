@@ -113,6 +113,7 @@ def test_runs_add_up(drawn, tmp_path, by_date):
         assert (tmp_path / file["path"]).stat().st_size == file["size"]
 
 
+@pytest.mark.slow
 def test_a_task_that_runs_twice_counts_once(drawn, tmp_path):
     written(drawn, tmp_path, "one")  # an attempt whose answer Spark drops
     run(drawn, tmp_path, "one")
@@ -120,6 +121,7 @@ def test_a_task_that_runs_twice_counts_once(drawn, tmp_path):
     assert not list(tmp_path.glob("_staging*"))
 
 
+@pytest.mark.slow
 def test_a_commit_that_runs_twice_counts_once(drawn, tmp_path):
     files, reached, _ = written(drawn, tmp_path, "one")
     for _ in range(2):
@@ -171,6 +173,7 @@ def test_a_driver_dies_at_any_effect_of_its_commit(drawn, tmp_path):
     assert effect > 8
 
 
+@pytest.mark.slow
 def test_a_run_that_was_taken_for_dead_cannot_commit(drawn, tmp_path):
     files, reached, _ = written(drawn, tmp_path, "one")
     directory = ExportDirectory(str(tmp_path))
@@ -188,6 +191,7 @@ def copied(drawn, tmp_path) -> DrawnLog:
     return drawn._replace(directory=Path(shutil.copytree(drawn.directory, home / drawn.directory.name)))
 
 
+@pytest.mark.slow
 def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
     log, to = copied(drawn, tmp_path), tmp_path / "out"
     segments = sorted(log.directory.glob("*.log"))
@@ -206,6 +210,7 @@ def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
     assert offsets(to) == [each.offset for each in drawn.records if each.offset < cut or each.offset >= starts[4]]
 
 
+@pytest.mark.slow
 def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
     log, to = copied(drawn, tmp_path), tmp_path / "out"
     run(log, to, "one")
@@ -238,6 +243,7 @@ def overwritten(log_dir: Path, value: bytes, count: int, **options) -> DrawnLog:
     return DrawnLog(log_dir, [], set(), count, 1)
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_replaced_is_refused_and_nothing_counts(tmp_path):
     log_dir, to = tmp_path / "log-dir", tmp_path / "out"
     run(overwritten(log_dir, b"old", 50), to, "one")
@@ -271,6 +277,7 @@ def test_an_export_of_an_earlier_minikafka_goes_on(tmp_path):
     assert offsets(to) == list(range(50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_date", [False, True])
 def test_files_by_date_and_others_do_not_mix(drawn, tmp_path, by_date):
     run(drawn, tmp_path, "one", by_date=by_date)
@@ -283,6 +290,7 @@ def test_files_by_date_and_others_do_not_mix(drawn, tmp_path, by_date):
     run(drawn, tmp_path, "three", by_date=by_date)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first, second", [LEVELS, LEVELS[::-1], (None, LEVELS[0])])
 def test_runs_with_another_isolation_level_do_not_mix(drawn, tmp_path, first, second):
     level = {} if first is None else {"isolation__level": first}
@@ -295,6 +303,7 @@ def test_runs_with_another_isolation_level_do_not_mix(drawn, tmp_path, first, se
     run(drawn, tmp_path, "three", isolation__level=first.upper())
 
 
+@pytest.mark.slow
 def test_without_a_file_or_a_note_the_next_run_decides_the_isolation_level(drawn, tmp_path):
     directory = ExportDirectory(str(tmp_path))
     directory.begin("none", US, None, isolation=LEVELS[0])
@@ -364,6 +373,7 @@ def test_with_spark_another_isolation_level_is_refused(spark, tmp_path):
         export(ranges(spark, [tmp_path / "log-dir"]), to=str(tmp_path / "out"))
 
 
+@pytest.mark.slow
 def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp_path):
     copies = [
         shutil.copytree(drawn.directory, tmp_path / name / drawn.directory.name) for name in ("broker-1", "broker-2")
@@ -373,6 +383,7 @@ def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp
     assert not list((tmp_path / "out").glob("topic=*"))
 
 
+@pytest.mark.slow
 def test_a_directory_without_its_manifest_is_refused(drawn, tmp_path):
     run(drawn, tmp_path, "one")
     (tmp_path / MANIFEST).write_text("{")
@@ -540,6 +551,7 @@ def test_a_commit_waits_for_another_run_that_looks_whether_it_may_begin(drawn, t
     assert exported(tmp_path) == expected(drawn)
 
 
+@pytest.mark.slow
 def test_a_driver_dies_at_any_effect_of_carrying_through_what_another_left(once_exported, tmp_path):
     for effect in range(1, 100):
         to = tmp_path / str(effect)

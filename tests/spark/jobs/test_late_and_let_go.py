@@ -2,12 +2,12 @@
 
 import json
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from minikafka.cli import main
 from minikafka.log.log import Log
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
@@ -59,41 +59,39 @@ def test_of_several_copies_the_furthest(brokers, order):
 
 
 @pytest.mark.slow
-def test_lag_does_not_know_groups_that_the_coordinator_has_let_go(brokers):
-    answer = run("lag", *map(str, brokers), "--now", str(NOW + 1000), "--json")
-    assert answer.returncode == 0, answer.stderr
+def test_lag_does_not_know_groups_that_the_coordinator_has_let_go(brokers, on_the_session):
+    answer = on_the_session("lag", *brokers, "--now", NOW + 1000, "--json")
+    assert answer.exit_code == 0, answer.output
     assert [(row["group"], row["committed"]) for row in map(json.loads, answer.stdout.splitlines())] == [("stays", 9)]
 
 
 @pytest.mark.slow
-def test_a_record_in_microseconds(tmp_path):
+def test_a_record_in_microseconds(tmp_path, on_the_session):
     with Log.open(tmp_path / "logs" / "a-0", {"message.timestamp.after.max.ms": 2**63 - 1}) as log:
         put(log, b"k", b"v", NOW)
         put(log, b"k", b"v", NOW * 1000)
-    profile = run("profile", str(tmp_path / "logs"), "--json")
-    assert profile.returncode == 0 and "55840-11-08T22:13:20.000+00:00" in profile.stdout, profile.stderr
+    profile = on_the_session("profile", tmp_path / "logs", "--json")
+    assert profile.exit_code == 0 and "55840-11-08T22:13:20.000+00:00" in profile.stdout, profile.output
     for form in ([], ["--json"]):
-        retention = run("retention", str(tmp_path / "logs"), *form)
-        assert retention.returncode == 0 and "55840-11-08T22:13:20.000+00:00" in retention.stdout, retention.stderr
-    export = run("export", str(tmp_path / "logs"), "--to", str(tmp_path / "out"), "--by-date")
-    assert export.returncode == 0, export.stderr
+        retention = on_the_session("retention", tmp_path / "logs", *form)
+        assert retention.exit_code == 0 and "55840-11-08T22:13:20.000+00:00" in retention.stdout, retention.output
+    export = on_the_session("export", tmp_path / "logs", "--to", tmp_path / "out", "--by-date")
+    assert export.exit_code == 0, export.output
     found = {path.parent.name for path in (tmp_path / "out").rglob("*.parquet")}
     assert found == {"date=2023-11-14", "date=__HIVE_DEFAULT_PARTITION__"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("to", [".", "deep/er", "a-0", "../link"])
 def test_an_export_into_a_log_directory_is_refused_before_anything_is_written(brokers, tmp_path, to):
     (tmp_path / "link").symlink_to(brokers[0])
     before = sorted(brokers[0].rglob("*"))
-    refused = run("export", str(brokers[0]), "--to", str(brokers[0] / to))
-    assert refused.returncode == 1
+    refused = export(brokers[0], brokers[0] / to)
+    assert refused.exit_code == 1
     [line] = refused.stderr.splitlines()
     assert line.startswith("IllegalArgumentException: ") and "in which nothing else may lie" in line
     assert sorted(brokers[0].rglob("*")) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("known_by", ["meta.properties", "recovery-point-offset-checkpoint", "a-0"])
 def test_an_export_into_a_log_directory_that_it_does_not_read_is_refused(brokers, tmp_path, known_by):
     another = tmp_path / "another"
@@ -104,15 +102,10 @@ def test_an_export_into_a_log_directory_that_it_does_not_read_is_refused(brokers
         another.mkdir()
         (another / known_by).touch()
     before = sorted(another.rglob("*"))
-    refused = run("export", str(brokers[0]), "--to", str(another / "deep" / "er"))
-    assert refused.returncode == 1 and f"the log directory {another}" in refused.stderr, refused.stderr
+    refused = export(brokers[0], another / "deep" / "er")
+    assert refused.exit_code == 1 and f"the log directory {another}" in refused.stderr, refused.output
     assert sorted(another.rglob("*")) == before
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", "from minikafka.cli import main; main()", "spark", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def export(log_dir: Path, to: Path) -> Result:
+    return CliRunner().invoke(main, ["spark", "export", str(log_dir), "--to", str(to)])

@@ -63,6 +63,7 @@ def keys_in(log_dir: Path) -> list[int]:
     return sorted(int(key) for task in tasks for batch in task for key in batch.column("key").to_pylist())
 
 
+@pytest.mark.in_parts(4)
 def test_a_worker_that_is_killed_is_replaced(tmp_path):
     driver = started("local[2,4]", tmp_path)
     os.kill(writing_process(driver, tmp_path), signal.SIGKILL)
@@ -72,6 +73,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
     assert keys_in(tmp_path) == list(range(ROWS))
 
 
+@pytest.mark.in_parts(4)
 def test_a_worker_that_is_killed_for_good_ends_the_write(tmp_path):
     log_dir = tmp_path / "data"
     driver = started("local[2,1]", log_dir)
@@ -81,6 +83,7 @@ def test_a_worker_that_is_killed_for_good_ends_the_write(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.in_parts(4)
 def test_a_driver_that_is_killed_leaves_nothing_to_see_and_the_next_write_nothing_at_all(tmp_path):
     driver = started("local[2]", tmp_path)
     worker = writing_process(driver, tmp_path)
