@@ -10,6 +10,7 @@ import click
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.work_file import WorkFileError, read_work
 from minikafka.lab.grading.grade import Grade, explained, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.grading.marking import Terms
@@ -41,6 +42,9 @@ def grade(
 ) -> None:
     """Grade the notebooks in each DIR, such as my-lessons/ or class/*/: a point for each prediction, exercise and rung.
 
+    In the place of a DIR, or in it, may be a minikafka-work.json: what my_progress() lets pupils download who work in a
+    browser. Its verdicts do not count.
+
     Notebooks are read, not run: answers are compared with a run of the course's own notebook, functions are taken out
     and run in a sandbox (bubblewrap), where they can change nothing. Each point that is lost is explained. The exit
     code is 2 when something cannot be graded at all, else 0.
@@ -53,9 +57,11 @@ def grade(
     wanted = [path for path in known if not chosen or any(name in path.stem for name in chosen)]
     if not wanted:
         raise click.UsageError(f"no lesson is called {', '.join(chosen)}")
-    missing = [directory for directory in submissions if not directory.is_dir()]
-    if missing:
-        raise click.UsageError(f"{missing[0]} is no directory of notebooks")
+    for directory in submissions:
+        if directory.is_file():
+            _require_work(directory, course)
+        elif not directory.is_dir():
+            raise click.UsageError(f"{directory} is no directory of notebooks")
     # A pupil may have handed in a link to somebody else's work, or to the solutions.
     if links := [directory for directory in submissions if directory.is_symlink()]:
         raise click.UsageError(f"{links[0]} is a link to {links[0].resolve()}: leave it out, or name that directory")
@@ -74,6 +80,14 @@ def grade(
     if not as_json:
         for line in table(grades):
             tell(line)
+
+
+def _require_work(file: Path, course: Path) -> None:
+    """Raises UsageError in one line."""
+    try:
+        read_work(file, course, follow_links=False)
+    except (WorkFileError, OSError) as failure:
+        raise click.UsageError(str(failure)) from None
 
 
 def _as_data(of: Grade) -> dict[str, object]:

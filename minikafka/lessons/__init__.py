@@ -17,6 +17,7 @@ absent:
   answered, and that no other prediction of the course has. Translations use the same ids;
 - [`earlier_questions.json`: questions that predictions had in other words before they had ids, each with the id;]
 - `exercises/`: a module for each function to write: cases, judge, wrong beliefs; `EXERCISES` has them in order;
+- `exercise_answers.json`: what Spark answers to the cases of the exercises, as `record_exercises.py` has recorded it;
 - `solutions.py`: one way to solve each exercise;
 - `rungs.py`: methods of the engine to write anew, each with one way to do it; `LADDER` has them in order;
 - `planted_bugs.py`: what part 5 plants into minikafka; `bugs()` has them by their words;

@@ -19,6 +19,7 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.asked import AskedCase
 from minikafka.lab.exercises.exercise import Case, Exercise, first_difference
 from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.exercises.recorded_judge import recorded_for
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief
 from minikafka.lab.exercises.wrecked import WreckedCase
 from minikafka.lab.stage.workbench import NOON
@@ -81,6 +82,14 @@ def test_the_solution_passes_for_spark(exercise):
     verdict = exercise.check(exercise.solved_by())
     assert verdict.state == CORRECT, str(verdict)
     assert verdict.compared >= 3
+
+
+@spark
+@in_parts
+@each_exercise
+def test_the_recorded_answers_are_those_of_spark(exercise):
+    _, answers = recorded_for(exercise.name)
+    assert answers == [exercise.answer(number) for number in range(len(exercise.cases))]
 
 
 @spark

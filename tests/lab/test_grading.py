@@ -90,7 +90,19 @@ def school(tmp_path):
     (of / "broken").mkdir()
     (of / "broken" / LESSON).write_text('{"cells": [')
     (of / "empty").mkdir()
+    (of / "browser").mkdir()
+    (of / "browser" / "minikafka-work.json").write_text(json.dumps(work_of_sound(of / "sound")))
     return tmp_path
+
+
+def work_of_sound(directory):
+    """What a browser lets its reader download, with two wrong answers and verdicts that are not its own."""
+    lesson = json.loads((directory / LESSON).read_text().replace("1 + 2", "1 + 1").replace("KafkaEx", "Ex"))
+    entry = {"outcome": "right", "tries": 1, "tries_until_done": 1, "solutions_seen": 0}
+    entry |= dict.fromkeys(("first", "last", "done"), "2026-01-02T03:04:05Z")
+    progress = {"version": 1, "predictions": {"how-many": entry}, "exercises": {}, "rungs": {}}
+    told = {"what": "minikafka, a learner's work", "version": 1, "progress": progress}
+    return {**told, "notebooks": {LESSON: lesson}}
 
 
 def graded(school, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -101,7 +113,7 @@ def graded(school, *arguments: str, **options) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_class(school):
-    names = ("sound", "half", "cheating", "broken", "empty")
+    names = ("sound", "half", "cheating", "broken", "empty", "browser")
     told = graded(school, "--json", "--seed", "7", *(str(school / "class" / name) for name in names))
     assert (told.returncode, told.stderr) == (0, "")
     grades = {grade["submission"]: grade for grade in map(json.loads, told.stdout.splitlines())}
@@ -111,6 +123,7 @@ def test_a_class(school):
         "cheating": (1, 5),
         "broken": (0, 5),
         "empty": (0, 5),
+        "browser": (3, 5),
     }
     asked = [mark["task"]["name"] for mark in grades["sound"]["marks"] if mark["task"]["kind"] == PREDICTION]
     assert asked == ["How many?", "Which error?"], "teachers read questions, not ids"

@@ -12,7 +12,7 @@ from minikafka.lab import my_progress
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.progress_map import NO_DESK, Lesson, ProgressMap, lessons_of
 from minikafka.lab.course.working_copy import lay_out
-from minikafka.lab.exercises import progress
+from minikafka.lab.exercises import plain_file, progress
 from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.prediction import ___, predict
 from minikafka.lab.exercises.progress import FILE, KINDS, note, read
@@ -50,6 +50,16 @@ def double(number):
 DOUBLE = Exercise(
     "Exercise 1, doubled", [Case("three", (3,))], lambda case: 2 * case.arguments[0], double, hints=["twice"]
 )
+
+
+def test_in_a_browser_progress_is_kept_without_locks_and_drafts(desk, monkeypatch):
+    monkeypatch.setattr(plain_file, "IN_A_BROWSER", True)
+    monkeypatch.setattr(progress, "HAS_LOCKS", False)
+    before = names_in(desk)
+    for outcome in ("not yet", "correct"):
+        note("rungs", "Rung 1, one", outcome)
+    assert read(desk)["rungs"]["one"]["tries_until_done"] == 2
+    assert names_in(desk) == sorted([*before, FILE])
 
 
 def test_predictions_are_kept(desk):

@@ -43,7 +43,8 @@ def _refused(*_: Any, **__: Any) -> None:
     raise OSError("not in a browser")
 
 
-def _take_away() -> None:
+def take_away() -> None:
+    """From now on this process has no more than a browser; what minikafka has decided before stays."""
     for name in list(sys.modules):
         if name.split(".")[0] in _NOT_THERE:
             del sys.modules[name]
@@ -96,7 +97,7 @@ def main() -> None:
     sys.path.insert(0, "")
     shell = _Shell.instance(display_pub_class=_Published, displayhook_class=_Results, history_load_length=0)
     shell.history_manager.enabled = False
-    _take_away()
+    take_away()
     all_outputs: list[Outputs] = []
     console, sys.stdout, sys.stderr = sys.stdout, _Stream("stdout"), _Stream("stderr")
     for cell in read(notebook, NO_CONVERT).cells:

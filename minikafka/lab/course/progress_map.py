@@ -1,13 +1,15 @@
 """The course as a map: which predictions, exercises and rungs of each lesson the learner has done."""
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.at_hand import IN_A_BROWSER
 from minikafka.lab.course.lesson_notebooks import lessons, notebooks_of
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_calls_in
@@ -19,6 +21,8 @@ NO_DESK = (
     "No progress is kept here, because this is not a working copy.\n"
     "`make lab`, or `minikafka lab`, lays one out in my-lessons/ and opens it. There this cell shows what you did."
 )
+MAP = "lessons.json"
+"""Stands in the place of the notebooks in what a browser loads: what each lesson asks."""
 _SIGNS = {"done": "✓", "tried": "✗", "open": "·"}
 _FILLS = {"done": "committed", "tried": "pending", "open": "panel"}
 _RUNGS = re.compile(r"^from minikafka\.lessons\.\w+\.rungs import ", re.MULTILINE)
@@ -117,17 +121,51 @@ class NoProgress:
     __repr__ = __str__
 
 
+class ProgressInTheBrowser(ProgressMap):
+    """The map, and below it a link by which the browser saves all that was done there as one file, `work` (see
+    `work_file`).
+    """
+
+    def __init__(self, lessons: Sequence[Lesson], progress: Mapping[str, Mapping[str, Mapping[str, Any]]], work: bytes):
+        super().__init__(lessons, progress)
+        self._work = work
+
+    def _repr_html_(self) -> str:
+        from minikafka.lab.course.work_file import NAME
+
+        content = base64.b64encode(self._work).decode()
+        link = f'<a download="{NAME}" href="data:application/json;base64,{content}">Download all that you did</a>'
+        return super()._repr_html_() + drawing.page(
+            f'<div class="mk-box">{link}, as one file: this map, and the notebooks in which you wrote, as they were '
+            "last saved (Ctrl+S). This browser keeps them until its data of this site are cleared. With "
+            f"<code>minikafka lab --take {NAME}</code> you go on in JupyterLab.</div>"
+        )
+
+
 def my_progress() -> ProgressMap | NoProgress:
     """The map of the learner's progress, in a working copy; it is kept in `.progress.json` there."""
     desk = desk_here()
-    return ProgressMap(lessons_of(COURSE), read(desk)) if desk else NoProgress()
+    if desk is None:
+        return NoProgress()
+    if IN_A_BROWSER:
+        from minikafka.lab.course.work_file import work_of
+
+        return ProgressInTheBrowser(lessons_of(COURSE), read(desk), work_of(desk))
+    return ProgressMap(lessons_of(COURSE), read(desk))
 
 
 def lessons_of(course: Path) -> list[Lesson]:
     """The lessons of the course in reading order. What each asks stands in its calls of `predict` and in its stored
-    outputs, where nothing was attempted.
+    outputs, where nothing was attempted. Where the notebooks are not at hand, `map_of` has them in MAP.
     """
+    if (course / MAP).exists():
+        return [Lesson(**told) for told in json.loads((course / MAP).read_bytes())]
     return [_lesson(path) for path in lessons(course)]
+
+
+def map_of(course: Path) -> bytes:
+    """The content of MAP."""
+    return json.dumps([asdict(lesson) for lesson in lessons_of(course)]).encode()
 
 
 def _lesson(path: Path) -> Lesson:

@@ -59,20 +59,20 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     copied. Raises IOException where the desk is not a directory that may be written in, and OSError.
     """
     _make_directory(desk)
-    laid = _read_laid(desk)
+    laid = read_laid(desk)
     copied = []
     to_lay = {**_named(_files(course), course), **_named(_pictures(course), course.parent)}
     _remove_left_drafts(desk, to_lay)
     for name, source in to_lay.items():
         target = desk / name
-        if not _leads_to(target, desk):
+        if not leads_to(target, desk):
             continue
         if os.path.lexists(target):
-            before, now, wanted = laid.get(name), _laid_in(target), _laid(_to_lay(source))
+            before, now, wanted = laid.get(name), laid_in(target), laid_of(_to_lay(source))
             if now is not None and now.file == wanted.file:
                 laid[name] = wanted  # an earlier start may have been killed before it noted this
                 continue
-            if _is_changed(now, before) or (before and before.file == wanted.file):
+            if is_changed(now, before) or (before and before.file == wanted.file):
                 continue
             laid[name] = _copy(source, target)
         else:
@@ -80,7 +80,7 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
         copied.append(target)
     for name in _cut_into_halves(course).keys() & laid.keys():
         target = desk / name
-        if _leads_to(target, desk) and not _is_changed(_laid_in(target), laid[name]):
+        if leads_to(target, desk) and not is_changed(laid_in(target), laid[name]):
             target.unlink()
             del laid[name]
     _write_laid(desk, laid)
@@ -99,13 +99,13 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     key = source.relative_to(course).as_posix()
     target, kept = desk / key, None
     _make_directory(desk)
-    laid = _read_laid(desk)
-    if not _leads_to(target, desk):
+    laid = read_laid(desk)
+    if not leads_to(target, desk):
         raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
     if os.path.lexists(target):
-        now = _laid_in(target)
-        if _is_changed(now, laid.get(key)) and _is_changed(now, _laid(_to_lay(source))):
-            kept = _free_name(target)
+        now = laid_in(target)
+        if is_changed(now, laid.get(key)) and is_changed(now, laid_of(_to_lay(source))):
+            kept = free_name(target)
             target.rename(kept)
     laid[key] = _copy(source, target)
     _write_laid(desk, laid)
@@ -192,33 +192,34 @@ def _named(files: list[Path], top: Path) -> dict[str, Path]:
     return {path.relative_to(top).as_posix(): path for path in files}
 
 
-class _Laid(NamedTuple):
-    """What was laid out: the digest of the file, and that of what a learner writes in it (see `_digest_of_cells`)."""
+class Laid(NamedTuple):
+    """What was laid out: the digest of the file, and that of what a learner writes in it (see `digest_of_cells`)."""
 
     file: str
     cells: str
 
 
-def _laid(data: bytes) -> _Laid:
-    return _Laid(hashlib.sha256(data).hexdigest(), _digest_of_cells(data))
+def laid_of(data: bytes) -> Laid:
+    """What is noted of a file that is laid out with this content."""
+    return Laid(hashlib.sha256(data).hexdigest(), digest_of_cells(data))
 
 
-def _laid_in(target: Path) -> _Laid | None:
+def laid_in(target: Path) -> Laid | None:
     """What stands in the place of a file of the course; None for what was never laid there: a link, or what cannot be
     read.
     """
     try:
-        return _laid(read_plain_file(target, _MOST_BYTES))
+        return laid_of(read_plain_file(target, _MOST_BYTES))
     except OSError:
         return None
 
 
-def _is_changed(now: _Laid | None, laid: _Laid | None) -> bool:
+def is_changed(now: Laid | None, laid: Laid | None) -> bool:
     """Whether the learner has written in what was laid out."""
     return now is None or laid is None or (now.file != laid.file and now.cells != laid.cells)
 
 
-def _digest_of_cells(data: bytes) -> str:
+def digest_of_cells(data: bytes) -> str:
     """The digest of a notebook's cells, without outputs and what JupyterLab writes by itself; of any other file, its
     digest.
     """
@@ -259,7 +260,7 @@ def _require_own_link(desk: Path) -> None:
         )
 
 
-def _leads_to(target: Path, desk: Path) -> bool:
+def leads_to(target: Path, desk: Path) -> bool:
     """Whether what lies between `desk` and `target` is directories, or still missing: no link leads elsewhere."""
     between = [parent for parent in target.parents if parent.is_relative_to(desk) and parent != desk]
     return not any(parent.is_symlink() or (parent.exists() and not parent.is_dir()) for parent in between)
@@ -268,16 +269,16 @@ def _leads_to(target: Path, desk: Path) -> bool:
 def _remove_left_drafts(desk: Path, names: Iterable[str]) -> None:
     """Remove what was being written when an earlier start, or a notebook that kept progress, was killed."""
     for directory in sorted({(desk / name).parent for name in names} | {desk}):
-        if _leads_to(directory / "any", desk) and directory.is_dir():
+        if leads_to(directory / "any", desk) and directory.is_dir():
             remove_left_drafts(directory)
 
 
-def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None) -> _Laid:
+def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None) -> Laid:
     """Lay `source` out at `target`, with the learner's `functions` in it; return what was laid out without these."""
     target.parent.mkdir(parents=True, exist_ok=True)
     data = _to_lay(source)
     replace_plain_file(target, _with_functions(data, functions) if functions else data)
-    return _laid(data)
+    return laid_of(data)
 
 
 def _cut_into_halves(course: Path) -> dict[str, list[str]]:
@@ -330,10 +331,11 @@ def _with_functions(data: bytes, functions: Mapping[str, str]) -> bytes:
         names = _CHECK.findall("".join(cell["source"])) if cell["cell_type"] == "code" else []
         for name in functions.keys() & names:
             cell["source"], cell["outputs"], cell["execution_count"] = functions[name], [], None
-    return _as_notebook(notebook)
+    return as_notebook(notebook)
 
 
-def _as_notebook(notebook: dict[str, Any]) -> bytes:
+def as_notebook(notebook: dict[str, Any]) -> bytes:
+    """The bytes of a notebook's file."""
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -345,7 +347,7 @@ def _to_lay(source: Path) -> bytes:
     data = source.read_bytes()
     if source.suffix != ".ipynb":
         return data
-    data = _PICTURE.sub(rb"](\1", data)
+    data = with_pictures_beside(data)
     if source.parent.name == SOLUTIONS:
         return data
     try:
@@ -356,35 +358,41 @@ def _to_lay(source: Path) -> bytes:
         return data
     for cell in code[asks.index(True) :] if True in asks else []:
         cell["outputs"], cell["execution_count"], cell["metadata"] = [], None, {}
-    return _as_notebook(notebook)
+    return as_notebook(notebook)
+
+
+def with_pictures_beside(notebook: bytes) -> bytes:
+    """The bytes of a notebook, whose links to pictures lead into the desk."""
+    return _PICTURE.sub(rb"](\1", notebook)
 
 
 def _is_open(call: PredictCall) -> bool:
     return is_blank(call.answer)
 
 
-def _free_name(path: Path) -> Path:
+def free_name(path: Path, why: str = "edited") -> Path:
+    """A name beside `path` that nothing has, as in `03-high-watermark-edited-1.ipynb`."""
     number = 1
-    while os.path.lexists(kept := path.with_name(f"{path.stem}-edited-{number}{path.suffix}")):
+    while os.path.lexists(kept := path.with_name(f"{path.stem}-{why}-{number}{path.suffix}")):
         number += 1
     return kept
 
 
-def _read_laid(desk: Path) -> dict[str, _Laid]:
+def read_laid(desk: Path) -> dict[str, Laid]:
     """What was laid out, by name. A desk of an earlier version knows the digests of the files alone.
 
     Raises IOException for a link, or anything else that is no plain file; OSError.
     """
     try:
         told = json.loads(read_plain_file(desk / LAID_OUT, _MOST_BYTES))
-        laid = {name: _Laid(each, "") if isinstance(each, str) else _Laid(*each) for name, each in told.items()}
+        laid = {name: Laid(each, "") if isinstance(each, str) else Laid(*each) for name, each in told.items()}
     except (FileNotFoundError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
     are_digests = all(isinstance(digest, str) for each in laid.values() for digest in each)
     return laid if are_digests else {}
 
 
-def _write_laid(desk: Path, laid: dict[str, _Laid]) -> None:
+def _write_laid(desk: Path, laid: dict[str, Laid]) -> None:
     replace_plain_file(desk / LAID_OUT, json.dumps(laid, indent=1).encode())
 
 

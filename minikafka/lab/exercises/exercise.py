@@ -1,7 +1,7 @@
 """Exercises: a function to complete, its check, hints and a solution.
 
 The judge is Spark: its expected results come from the workload alone. In the tests, minikafka and Kafka take the same
-exam.
+exam. Where Spark cannot be started, its recorded answers speak (`recorded_judge`).
 """
 
 import threading
@@ -10,10 +10,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from minikafka.common.at_hand import HAS_SPARK
+from minikafka.lab.exercises.plain_table import NoSparkError
 from minikafka.lab.exercises.prediction import ___
-from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, Task, Verdict
-from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
+from minikafka.lab.exercises.recorded_judge import RECORDED, recorded_for
+from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_HERE, NOT_YET, STUB, Belief, Task, Verdict
+from minikafka.lab.stage.background import told_beside, told_while_starting, while_the_reader_reads
 from minikafka.witness.spoken import say
+
+SPARK = "Spark"
+ASKS_SPARK = (
+    "Your function asks Spark, which cannot be started here, so nothing was judged. Here you can take the rows of a "
+    "table with `.collect()` and return a list of tuples. Your query itself is judged in JupyterLab (`minikafka lab`)."
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Exercise(Task):
 
     `judge(case)` gives the right answer to a case, and `judge_name` says who the judge is; `hints` go from gentle to
     plain; `solution` is a function that passes. A stub returns `___`: that is *not attempted*, as is an answer of None
-    to every case that has another answer.
+    to every case that has another answer. A function that asks Spark where there is none is *not judged here*.
     """
 
     kind = "exercises"
@@ -43,7 +52,7 @@ class Exercise(Task):
         *,
         hints: Sequence[str],
         beliefs: Iterable[Belief] = (),
-        judge_name: str = "Spark",
+        judge_name: str = SPARK,
         normal: Callable[[Any], Any] = lambda value: value,
     ):
         super().__init__(name, solution, hints, beliefs)
@@ -64,25 +73,39 @@ class Exercise(Task):
         return self._cases
 
     def answer(self, number: int) -> Any:
-        """The judge's answer to case `number`, counted from 0; the judge is asked once."""
+        """The judge's answer to case `number`, counted from 0; the judge is asked once, or its recorded answer given."""
         with self._judging:
             if number not in self._answers:
-                self._answers[number] = self.normal(self.judge(self.cases[number]))
+                recorded = self._recorded
+                self._answers[number] = (
+                    self.normal(self.judge(self.cases[number])) if recorded is None else recorded[1][number]
+                )
             return self._answers[number]
+
+    @property
+    def _recorded(self) -> tuple[str, list[Any]] | None:
+        """As `recorded_for`, where the judge is Spark and is not at hand; else None."""
+        return None if HAS_SPARK or self.judge_name != SPARK else recorded_for(self.name)
 
     @told_while_starting()
     def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
         """Call `function` with every case and compare its answers with those of `judge` (None: the exercise's own).
 
-        The verdict names the first difference.
+        The verdict names the first difference. A line beside the cell's output says where the judge's answers are
+        recorded ones.
         """
-        return self.noted(self.judged(function, judge))
+        verdict = self.judged(function, judge)
+        if judge is None and verdict.state in (CORRECT, NOT_YET) and (recorded := self._recorded):
+            told_beside(say(RECORDED, version=recorded[0]))
+        return self.noted(verdict)
 
     def judged(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
         """As `check`, which keeps the outcome as the reader's progress; this does not."""
         cases, answers, error = self.cases, [], None
         for case in cases:
             answer, error = _ask(function, case.arguments)
+            if isinstance(error, NoSparkError):
+                return Verdict(self.name, NOT_HERE, say(ASKS_SPARK))
             if error is not None:
                 break
             if answer is ___:

@@ -7,6 +7,7 @@ nothing is read but a regular file of a sensible size, and nothing is ever writt
 import os
 from pathlib import Path
 
+from minikafka.common.at_hand import IN_A_BROWSER
 from minikafka.common.draft_file import draft_of
 from minikafka.common.errors import IOException
 from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
@@ -19,7 +20,9 @@ def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) 
     kind = kind_of(file, follow_links=follow_links)  # asked before it is opened: to open a device may do something
     if kind != REGULAR_FILE:
         raise IOException(f"{file} is {LINK if kind == LINK else 'no regular file'}")
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    flags = os.O_RDONLY | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
+    if not IN_A_BROWSER:  # there a file that is opened without waiting is written back when it is closed
+        flags |= os.O_NONBLOCK
     with open(os.open(file, flags), "rb") as opened:
         data = opened.read(most_bytes + 1)
     if len(data) > most_bytes:
@@ -32,5 +35,10 @@ def replace_plain_file(file: Path, content: bytes) -> None:
 
     What had the name goes, and of a link only the link. Raises OSError, for a directory of that name for instance.
     """
+    if IN_A_BROWSER:  # what is written reaches its storage when the file is closed
+        draft = file.with_name(f".minikafka-draft{file.suffix}")
+        draft.write_bytes(content)
+        draft.replace(file)
+        return
     with draft_of(file) as draft:
         draft.write(content)

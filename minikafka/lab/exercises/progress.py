@@ -71,9 +71,38 @@ def read(desk: Path) -> dict[str, dict[str, dict[str, Any]]]:
     nothing readable is kept.
     """
     try:
-        return _parsed(read_plain_file(desk / FILE, _MOST_BYTES))
+        return parsed(read_plain_file(desk / FILE, _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return _nothing()
+
+
+Progress = dict[str, dict[str, dict[str, Any]]]
+
+
+def merge(desk: Path, other: Progress) -> None:
+    """Add what was kept elsewhere, as `parsed` gives it. To merge the same again changes nothing. Raises OSError."""
+    with _locked(desk):
+        progress = _read_or_put_aside(desk / FILE)
+        for kind, entries in other.items():
+            for name, entry in entries.items():
+                known = progress[kind].get(name)
+                progress[kind][name] = entry if known is None else _both(known, entry)
+        _write(desk / FILE, progress)
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """An entry of what two desks know of a task: the later outcome, the earlier success, the larger numbers."""
+    later = max(one, other, key=lambda entry: entry["last"])
+    done = min((entry for entry in (one, other) if entry["done"]), key=lambda entry: entry["done"], default=later)
+    return {
+        "outcome": later["outcome"],
+        "tries": max(one["tries"], other["tries"]),
+        "tries_until_done": done["tries_until_done"],
+        "solutions_seen": max(one["solutions_seen"], other["solutions_seen"]),
+        "first": min(one["first"], other["first"]),
+        "last": later["last"],
+        "done": done["done"],
+    }
 
 
 def desk_here() -> Path | None:
@@ -105,10 +134,13 @@ def _new_entry() -> dict[str, Any]:
 @contextmanager
 def _locked(desk: Path) -> Iterator[None]:
     """One writer at a time, of all notebooks. Raises OSError when another holds the lock for seconds."""
+    if not HAS_LOCKS:  # in a browser each notebook has its kernel, and an entry that one writes is of its own tasks
+        yield
+        return
     descriptor = os.open(desk, os.O_RDONLY)
     try:
         end = time.monotonic() + _WAIT_S
-        while HAS_LOCKS:
+        while True:
             try:
                 flock(descriptor, LOCK_EX | LOCK_NB)
                 break
@@ -123,7 +155,7 @@ def _locked(desk: Path) -> Iterator[None]:
 
 def _read_or_put_aside(file: Path) -> dict[str, dict[str, dict[str, Any]]]:
     try:
-        return _parsed(read_plain_file(file, _MOST_BYTES))
+        return parsed(read_plain_file(file, _MOST_BYTES))
     except FileNotFoundError:
         return _nothing()
     except (IOException, ValueError, RecursionError):  # of these, IOException: it is a link, or no file, or too large
@@ -137,8 +169,8 @@ def _aside(file: Path, number: int) -> Path:
     return file.with_name(f"{file.stem}-unreadable-{number}{file.suffix}")
 
 
-def _parsed(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:
-    """The kinds of a file's content. Raises ValueError unless it is as `_write` writes it."""
+def parsed(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:
+    """The kinds of a file's content, as `read` gives them. Raises ValueError unless it is as `note` writes it."""
     content = json.loads(data)
     if not isinstance(content, dict) or content.get("version") != _VERSION:
         raise ValueError("no progress of this version")

@@ -11,14 +11,14 @@ from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
 from minikafka.witness.spoken import say
 
-NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
+NOT_ATTEMPTED, NOT_HERE, NOT_YET, CORRECT = "not attempted", "not judged here", "not yet", "correct"
 STUB = "Replace ___ in the function above, then run this cell again."
 """Said of a function that still returns the blank."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts what was compared:
+    """The outcome of a check: `state` is "correct", "not yet", "not attempted" or "not judged here"; `compared` counts what was compared:
     the cases of an exercise, the operations of a rung.
     """
 
@@ -36,8 +36,8 @@ class Verdict:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
-        sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
+        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad"}.get(self.state, "mk-faint")
+        sign = {CORRECT: "✓", NOT_YET: "✗"}.get(self.state, "…")
         words = with_code(self.words).replace("\n", "<br>")
         return drawing.page(
             f'<div class="mk-box"><b>{say(self.task)}</b> <span class="{kind}">{sign}'
@@ -83,8 +83,8 @@ class Task:
         return self._solution
 
     def noted(self, verdict: Any) -> Any:
-        """`verdict`, kept as the reader's progress unless nothing was attempted."""
-        if verdict.state != NOT_ATTEMPTED:
+        """`verdict`, kept as the reader's progress unless nothing was judged."""
+        if verdict.state in (CORRECT, NOT_YET):
             progress.note(self.kind, self.name, verdict.state)
         return verdict
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from minikafka.common.at_hand import HAS_SPARK
 from minikafka.lab.exercises.exercise import Case
+from minikafka.lab.exercises.plain_table import PlainTable, columns_of
 from minikafka.spark import session
 from minikafka.witness.log.dataframes import local_frame
 from minikafka.witness.log.workload import Workload
@@ -31,7 +33,9 @@ def judged_by_spark(case: WitnessedCase) -> Any:
 
 
 def frame(rows: list[tuple], schema: str) -> Any:
-    """A Spark DataFrame of a few rows."""
+    """A Spark DataFrame of a few rows; where Spark cannot be started a `PlainTable` of them."""
+    if not HAS_SPARK:
+        return PlainTable(columns_of(schema), rows)
     return local_frame(session(), rows, schema)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name, whole_before
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.work_file import WorkFileError, unpacked
 from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
@@ -44,7 +46,8 @@ class Grade:
 
 
 def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
-    """The grade of the notebooks in the directory `submission` for these lessons, the notebooks of the course.
+    """The grade of the notebooks in `submission` for these lessons, the notebooks of the course. It is a directory, or
+    the file that a browser makes of all that was done there (`work_file`); such a file may also lie in the directory.
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
     Functions are looked for in the notebook to rebuild, then in the one to read, where they stood in earlier editions.
@@ -53,15 +56,24 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
     where the disk has no room.
     """
-    if not submission.is_dir():
+    if not submission.exists():
         raise ValueError(f"{submission} is no directory of notebooks")
+    lessons = list(lessons)
+    try:
+        with unpacked(submission, lessons[0].parent if lessons else COURSE) as directories:
+            return Grade(submission.name, tuple(_marks(directories, lessons, terms)))
+    except WorkFileError as damaged:
+        raise ValueError(str(damaged)) from damaged
+
+
+def _marks(directories: Sequence[Path], lessons: Iterable[Path], terms: Terms) -> list[Mark]:
     marks: list[Mark] = []
     for lesson in lessons:
         tasks = tasks_of(lesson)
         editions = [lesson, *filter(None, [whole_before(lesson)])]
-        to_read = _handed_in(submission, [edition.name for edition in editions])
+        to_read = _handed_in(directories, [edition.name for edition in editions])
         has_rebuild = len(notebooks_of(lesson)) > 1
-        to_rebuild = _handed_in(submission, map(rebuild_name, editions)) if has_rebuild else _HandedIn()
+        to_rebuild = _handed_in(directories, map(rebuild_name, editions)) if has_rebuild else _HandedIn()
         if not to_read.answered and not to_rebuild.answered:
             why = " and ".join(filter(None, (to_read.why_not, to_rebuild.why_not)))
             marks += [Mark(task, 0, why) for task in tasks]
@@ -69,7 +81,7 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
         marks += _predictions(lesson, tasks, to_read.answered, to_read.why_not)
         written = [*to_rebuild.answered, *to_read.answered]
         marks += _functions(lesson, tasks, written, to_rebuild.why_not, terms)
-    return Grade(submission.name, tuple(marks))
+    return marks
 
 
 @dataclass(frozen=True)
@@ -80,15 +92,16 @@ class _HandedIn:
     why_not: str = ""
 
 
-def _handed_in(submission: Path, names: Iterable[str]) -> _HandedIn:
+def _handed_in(directories: Sequence[Path], names: Iterable[str]) -> _HandedIn:
     """What was handed in under any of the names; where there is nothing, why there is none of the first name."""
     found: list[Answered] = []
     reasons: list[str] = []
     for name in names:
-        try:
-            found += read_in_every_language(submission, name)
-        except (ValueError, OSError) as unreadable:
-            reasons.append(str(unreadable))
+        for directory in directories:
+            try:
+                found += read_in_every_language(directory, name)
+            except (ValueError, OSError) as unreadable:
+                reasons.append(str(unreadable))
     return _HandedIn(found) if found else _HandedIn(why_not=reasons[0])
 
 

@@ -113,6 +113,28 @@ CATALOGUE = {
     # checks
     "{exercise}: {state}. {words}": "{exercise}：{state}。{words}",
     "not attempted": "未作答",
+    "not judged here": "此处不裁判",
+    "Workload {number} of {count} …": "第 {number} 个工作负载，共 {count} 个……",
+    "There is a difference. Now a shorter workload that shows it is looked for …": "有一处不同。正在寻找更短的、能显示它的工作负载……",
+    "All is equal so far. Now what your function returned is compared, call by call …": "到此都相同。正在逐次比较你的函数的返回值……",
+    (
+        "Apache Kafka is not at hand here, so minikafka's own `{method}` is the judge. Tests hold it equal to Kafka's on "
+        "these workloads."
+    ): "这里没有 Apache Kafka，所以由 minikafka 自己的 `{method}` 裁判。测试保证它在这些工作负载上与 Kafka 的相同。",
+    "Apache Kafka is not at hand here, so minikafka's own `{method}` is the judge.": (
+        "这里没有 Apache Kafka，所以由 minikafka 自己的 `{method}` 裁判。"
+    ),
+    (
+        "Your function asks Spark, which cannot be started here, so nothing was judged. Here you can take the rows of a "
+        "table with `.collect()` and return a list of tuples. Your query itself is judged in JupyterLab (`minikafka lab`)."
+    ): (
+        "你的函数要用 Spark，而这里无法启动它，所以没有裁判。在这里可以用 `.collect()` 取出表的各行，返回一个元组列表。查询本身在 JupyterLab"
+        "（`minikafka lab`）中裁判。"
+    ),
+    (
+        "Spark {version} is not at hand here. Its answers to the cases of this exercise are from the day on which the "
+        "lesson was built."
+    ): "这里没有 Spark {version}。它对本练习各个情形的回答，是构建本课时记录下来的。",
     "not yet": "还不对",
     "correct": "正确",
     "Replace ___ in the function above, then run this cell again.": "替换上面函数中的 ___，再运行这个单元格。",

@@ -6,9 +6,11 @@ import linecache
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,8 +21,11 @@ from minikafka.lab.stepper.stepper import in_words, without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.spoken import say
 
-LIMIT_S = 3.0
-"""How long all calls of a function may take together while it is on trial."""
+LIMIT_S = 3.0 if HAS_ALARMS else 12.0
+"""How long all calls of a function may take together while it is on trial; in a browser they take several times as
+long.
+"""
+_PACKAGE = str(Path(__file__).parents[2])
 
 
 class NotAttempted(BaseException):
@@ -54,8 +59,8 @@ class Guard:
     - A result must be of the types `returns` (empty: anything), in which an `int` is no `bool`.
     - With `changes_nothing`, the arguments must be after the call what they were before it.
     - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.
-    - All calls together end after `limit_s` seconds; this needs the main thread, where notebooks run their cells,
-      and a system that can interrupt them, which a browser is not.
+    - All calls together end after `limit_s` seconds; this needs the main thread, where notebooks run their cells.
+      Where no system can interrupt them, as in a browser, the learner's lines look at the clock.
 
     `calls` counts the calls. While `is_aside`, what is done is no work of the log, and the function is not meant: an
     error is being put into words, which may ask the engine again, or a client makes the bytes that it sends.
@@ -147,29 +152,57 @@ class Guard:
 
     @contextmanager
     def _ended_in_time(self, function: Callable[..., Any]) -> Iterator[None]:
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if not (HAS_ALARMS and in_main_thread) or self._is_running:
+        if threading.current_thread() is not threading.main_thread() or self._is_running:
             yield
             return
+        if self._left_s <= 0:  # by many short calls: the engine may be in a loop because of what they return
+            raise self._too_slow()
+        self._is_running, begin = True, time.monotonic()
+        try:
+            with self._interrupted(function) if HAS_ALARMS else self._traced(function):
+                yield
+        finally:
+            self._left_s -= time.monotonic() - begin
+            self._is_running = False
+
+    @contextmanager
+    def _interrupted(self, function: Callable[..., Any]) -> Iterator[None]:
+        """The system ends the block when no time is left."""
 
         def too_long(_signal: int, frame: FrameType | None) -> None:
             error = self._too_slow(_line_at(frame, _code_of(function)))
             _raise_at_every_line(frame, _code_of(function), error)
             raise error
 
-        if self._left_s <= 0:  # by many short calls: the engine may be in a loop because of what they return
-            raise self._too_slow()
         handler, tracing = signal.signal(signal.SIGALRM, too_long), sys.gettrace()
-        given_s = max(self._left_s, 1e-3)
-        signal.setitimer(signal.ITIMER_REAL, given_s)
-        self._is_running = True
+        signal.setitimer(signal.ITIMER_REAL, max(self._left_s, 1e-3))
         try:
             yield
         finally:
-            self._left_s -= given_s - signal.setitimer(signal.ITIMER_REAL, 0)[0]
+            signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, handler)
             sys.settrace(tracing)
-            self._is_running = False
+
+    @contextmanager
+    def _traced(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Each line that is none of minikafka's ends the block when no time is left."""
+        end, tracing, own = time.monotonic() + self._left_s, sys.gettrace(), _code_of(function)
+        own_file = own.co_filename if own is not None else ""
+
+        def at_a_line(frame: FrameType, event: str, _arg: Any) -> Any:
+            if event == "line" and time.monotonic() > end:
+                raise self._too_slow(_line_at(frame, own))
+            return at_a_line
+
+        def at_a_call(frame: FrameType, _event: str, _arg: Any) -> Any:
+            file = frame.f_code.co_filename
+            return at_a_line if file == own_file or not file.startswith(_PACKAGE) else None
+
+        sys.settrace(at_a_call)
+        try:
+            yield
+        finally:
+            sys.settrace(tracing)
 
     def _too_slow(self, line: str = "") -> LearnersError:
         words = say(

@@ -13,7 +13,7 @@ from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
 from minikafka.lab.rebuild.performer import Call, Here, Performer, Role
 from minikafka.lab.rebuild.trial import Trial, judge_name, smallest, tried
-from minikafka.lab.stage.background import told_while_starting
+from minikafka.lab.stage.background import told_beside, told_meanwhile, told_while_starting
 from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
@@ -22,6 +22,11 @@ from minikafka.witness.spoken import say
 
 HELD_OUT_SEED = 20_260
 """From which the workloads are drawn that decide."""
+OWN_JUDGE = (
+    "Apache Kafka is not at hand here, so minikafka's own `{method}` is the judge. Tests hold it equal to Kafka's on "
+    "these workloads."
+)
+OWN_JUDGE_ON_OTHERS = "Apache Kafka is not at hand here, so minikafka's own `{method}` is the judge."
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,9 +94,16 @@ class Rung(Task):
 
     @told_while_starting()
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
-        """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
-        verdict = self.judged(Here(function, self.role), seed)
+        """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn.
+
+        Where the engine's own method judges, a line beside the cell's output says so.
+        """
+        with told_meanwhile() as tell:
+            verdict = self.judged(Here(function, self.role), seed, tell)
         self._was_tried |= verdict.state != NOT_ATTEMPTED
+        if verdict.state != NOT_ATTEMPTED and judge_name() == ENGINE:
+            words = OWN_JUDGE if seed == HELD_OUT_SEED else OWN_JUDGE_ON_OTHERS
+            told_beside(say(words, method=function_of(self.method).__qualname__))
         return self.noted(verdict)
 
     def solution(self) -> str:
@@ -100,17 +112,24 @@ class Rung(Task):
             return PlainText(say("Check a version of your own first, however wrong it may be; then this opens."))
         return super().solution()
 
-    def judged(self, performer: Performer, seed: int) -> RungVerdict:
-        """What the judge says of a performer that has a learner's function in this rung's role."""
+    def judged(self, performer: Performer, seed: int, tell: Callable[[str], None] = lambda words: None) -> RungVerdict:
+        """What the judge says of a performer that has a learner's function in this rung's role. `tell` is told how far
+        it has come.
+        """
         operations = 0
+        count = len(self._chosen) + len(self._profiles)
         try:
-            for workload in self._workloads(seed):
+            for number, workload in enumerate(self.workloads(seed), start=1):
+                tell(say("Workload {number} of {count} …", number=number, count=count))
                 trial = tried(workload, performer, self._harness)
                 operations += len(workload)
                 if not trial.passed:
+                    tell(say("There is a difference. Now a shorter workload that shows it is looked for …"))
                     shown = smallest(trial, performer, self._harness)
                     words = "\n".join(filter(None, (str(shown), self._belief(trial, performer, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
+            if self.role.changes_nothing:
+                tell(say("All is equal so far. Now what your function returned is compared, call by call …"))
             if self.role.changes_nothing and (words := self._other_results(performer, seed)):
                 return RungVerdict(self.name, NOT_YET, words, operations)
         except NotAttempted:
@@ -126,7 +145,8 @@ class Rung(Task):
         )
         return RungVerdict(self.name, CORRECT, words, operations)
 
-    def _workloads(self, seed: int) -> Iterator[Any]:
+    def workloads(self, seed: int) -> Iterator[Any]:
+        """The chosen workloads, and those drawn from `seed`."""
         for text in self._chosen:
             yield self._harness.read(text)
         seeds = random.Random(f"{self.name} {seed}")
@@ -140,7 +160,7 @@ class Rung(Task):
         the function returned, call by call.
         """
         versions = [version for version in self.beliefs if self._leads_to(version, failed.workload, failed.outcome)]
-        for workload in self._workloads(seed):
+        for workload in self.workloads(seed):
             if len(versions) <= 1:
                 break
             try:
@@ -158,7 +178,7 @@ class Rung(Task):
         A search that begins too early finds the same record, later: nothing of it shows in the log.
         """
         engine = Here(function_of(self.method), self.role)
-        for workload in self._workloads(seed):
+        for workload in self.workloads(seed):
             results, right = performer.results(workload), engine.results(workload)
             if results != right:
                 number = next((number for number, pair in enumerate(zip(results, right)) if pair[0] != pair[1]), None)

@@ -1,10 +1,12 @@
 """A workload done twice, by the engine with the learner's function and by a judge, and where the two differ first."""
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from minikafka.common.at_hand import IN_A_BROWSER
 from minikafka.lab.rebuild.harnesses import ENGINE, KAFKA, ONE_LOG, Harness, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.performer import Performer
@@ -18,6 +20,8 @@ from minikafka.witness.observation import Observations
 from minikafka.witness.spoken import say
 
 YOURS = "your function"
+_PATIENCE_S = 3.0 if IN_A_BROWSER else 60.0
+"""How long a smaller workload is looked for."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,12 @@ def tried(workload: Any, performer: Performer, harness: Harness = ONE_LOG) -> Tr
 
 def smallest(trial: Trial, performer: Performer, harness: Harness = ONE_LOG) -> Trial:
     """The trial of the smallest workload found that still shows a difference, by leaving operations out."""
-    left = harness.tries
+    left, until = harness.tries, time.monotonic() + _PATIENCE_S
 
     def differs(smaller: Any) -> bool:
         nonlocal left
         left -= 1
-        if left < 0 or not len(smaller):
+        if left < 0 or time.monotonic() > until or not len(smaller):
             return False
         try:
             return not _compared(smaller, performer, lambda: harness.done(smaller, ENGINE)[0]).passed

@@ -25,6 +25,10 @@ import click
 
 from minikafka.jvm.cache import cache_dir
 from minikafka.lab.course.places import COURSE, DIAGRAMS
+from minikafka.lab.course.progress_map import MAP, map_of
+from minikafka.lab.course.working_copy import laid_of
+from minikafka.lab.exercises.progress import LAID_OUT
+from minikafka.lab.lesson_folders import REBUILD, lesson_folders
 from minikafka.lab.site.live_parts import PartsError, node_s, parts
 
 LIVE = "live"
@@ -60,9 +64,16 @@ _VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
 
 
+def rebuilt() -> list[str]:
+    """The names of the notebooks to rebuild whose checks work in a browser."""
+    return [
+        f"{folder.name}{REBUILD}" for folder in lesson_folders() if folder.rebuild and folder.name not in _READ_ONLY
+    ]
+
+
 def is_live(name: str) -> bool:
     """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
-    return name in WHOLE
+    return name in WHOLE or name in rebuilt()
 
 
 def why_not_live(name: str) -> str:
@@ -116,9 +127,11 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
         if name.startswith("files/"):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place / name)
+    _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
     command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
     command += ["--output-dir", str(built), "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages"]
+    command += ["--ContentsManager.allow_hidden=True"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True)
     if done.returncode:
         raise PartsError(f"jupyter lite build: {done.stderr.strip().splitlines()[-1]}")
@@ -136,6 +149,12 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     return built
 
 
+def _note_what_is_laid_out(course: Path) -> None:
+    """Make the notebooks a working copy, which keeps progress, and knows in which of them a learner has written."""
+    laid = {path.relative_to(course).as_posix(): laid_of(path.read_bytes()) for path in sorted(course.rglob("*.ipynb"))}
+    (course / LAID_OUT).write_text(json.dumps(laid), encoding="utf-8")
+
+
 def _write_wheel(wheel: Path, sources: dict[str, Path]) -> None:
     information = f"minikafka-{_VERSION}.dist-info"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -148,6 +167,7 @@ def _write_wheel(wheel: Path, sources: dict[str, Path]) -> None:
         for name, path in sources.items():
             if name.startswith("wheel/"):
                 add(name.removeprefix("wheel/"), path.read_bytes())
+        add(f"minikafka/lab/course/carried/notebooks/{MAP}", map_of(COURSE))
         add(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: minikafka\nVersion: {_VERSION}\n".encode())
         add(f"{information}/WHEEL", b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         add(f"{information}/RECORD", b"")

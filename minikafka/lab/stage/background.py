@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html import escape
@@ -87,6 +88,26 @@ def told_beside(words: str) -> None:
         _Line(words).show()
 
 
+@contextmanager
+def told_meanwhile() -> Iterator[Callable[[str], None]]:
+    """Gives what shows how far the block has come, below the running cell of a browser, where work takes several times
+    as long: nothing for the first second, and nothing when the block has ended. Elsewhere nothing is shown.
+    """
+    if not IN_A_BROWSER:
+        yield lambda words: None
+        return
+    line, soon = _Line(""), time.monotonic() + _SOON_S
+
+    def tell(words: str) -> None:
+        if time.monotonic() > soon:
+            line.say(words)
+
+    try:
+        yield tell
+    finally:
+        line.clear()
+
+
 class _Line:
     """A line below the running cell. It is a widget without any other form, and an output without content once it is
     cleared: neither is compared or stored.
@@ -104,9 +125,17 @@ class _Line:
 
         with self._changing:
             if not self._cleared:
-                widget = ipywidgets.HTML(f"<i>{escape(self._words)}</i>")
+                widget = ipywidgets.HTML(_as_html(self._words))
                 view = {"application/vnd.jupyter.widget-view+json": dict(_VIEW, model_id=widget.model_id)}
                 self._shown = widget, display(view, raw=True, display_id=True)
+
+    def say(self, words: str) -> None:
+        """Show these words from now on."""
+        self._words = words
+        if self._shown is None:
+            self.show()
+        else:
+            self._shown[0].value = _as_html(words)
 
     def clear(self) -> None:
         with self._changing:
@@ -115,6 +144,10 @@ class _Line:
                 widget, output = self._shown
                 output.update({}, raw=True)
                 widget.close()
+
+
+def _as_html(words: str) -> str:
+    return f"<i>{escape(words)}</i>"
 
 
 _VIEW = {"version_major": 2, "version_minor": 0}

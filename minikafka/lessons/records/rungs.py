@@ -3,8 +3,7 @@
 import struct
 import zlib
 
-from crc32c import crc32c
-
+from minikafka.common.at_hand import crc32c
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_validator import LogValidator, ValidationResult

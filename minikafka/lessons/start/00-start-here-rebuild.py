@@ -22,7 +22,8 @@ wake_witnesses()
 #
 # Each lesson has exercises that you answer with a query in Spark. Most of these queries use a **window**: for each row, SQL computes a value from
 # other rows, too. If you know `sum(…) OVER (…)` well, go on to the exercises. The table below has one row for each batch in the first two segments of
-# `orders-0`: the base offset of its segment, its own base offset, and its size in bytes.
+# `orders-0`: the base offset of its segment, its own base offset, and its size in bytes. (In a browser tab there is no Spark. Read this section there
+# with its stored outputs, and go on at *Two functions*.)
 
 # %%
 from minikafka.lab.exercises.witnessed import frame

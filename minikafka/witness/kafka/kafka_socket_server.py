@@ -5,11 +5,9 @@ over, so that whatever the step led to has happened.
 """
 
 import contextlib
-import fcntl
 import select
 import socket
 import struct
-import termios
 import threading
 import time
 from typing import Any
@@ -176,6 +174,9 @@ def _started(kafka: KafkaJvm) -> tuple[Any, int]:
 
 def _wait_until_delivered(client: socket.socket) -> None:
     """Wait until what a client has sent lies in the broker's socket, as far as the system tells."""
+    import fcntl  # neither is there in a browser, where this module is loaded and Kafka is not
+    import termios
+
     deadline = time.monotonic() + _ON_ITS_WAY_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):

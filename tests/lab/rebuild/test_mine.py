@@ -1,12 +1,14 @@
 """A learner's function in the engine's place: where it is called, what is told of its faults, what is left behind."""
 
 import inspect
+import sys
 import threading
 
 import pytest
 
 from minikafka.lab import fresh_log, records, step_through
 from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.rebuild import learners_code
 from minikafka.lab.rebuild import rung as rung_module
 from minikafka.lab.rebuild import trial as trial_module
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError
@@ -206,6 +208,16 @@ def test_an_endless_loop_ends(endless):
     log, told = fresh_log(), r"not ended after 0\.2 seconds[\s\S]*Line \d+: "
     with pytest.raises(LearnersError, match=told), mine(LogSegment.should_roll, endless, Guard(limit_s=0.2)):
         log.append_as_leader(records(1), leader_epoch=0)
+    assert filled(fresh_log({"internal.segment.bytes": 200})) == 4
+
+
+def test_an_endless_loop_ends_where_no_system_interrupts_it(monkeypatch):
+    monkeypatch.setattr(learners_code, "HAS_ALARMS", False)
+    log, tracing = fresh_log(), sys.gettrace()
+    told = r"not ended after 0\.1 seconds[\s\S]*Line \d+: "
+    with pytest.raises(LearnersError, match=told), mine(LogSegment.should_roll, loops, Guard(limit_s=0.1)):
+        log.append_as_leader(records(1), leader_epoch=0)
+    assert sys.gettrace() is tracing
     assert filled(fresh_log({"internal.segment.bytes": 200})) == 4
 
 
