@@ -12,9 +12,6 @@ BELIEFS: dict[str, dict[object, str]] = {
         12: "The mark can't pass the log end: what is not written is not replicated.",
         9: "The mark is exclusive. At LEO all of the log is committed.",
         6: "update_high_watermark does not refuse the value: it takes the nearest one allowed.",
-        "IllegalArgumentException": (
-            "update_high_watermark does not refuse the value: it takes the nearest one allowed."
-        ),
     },
     "increment-beyond-log-end": {
         10: "update_high_watermark would do that. Here the leader computed the value: above LEO it must be a bug.",
@@ -27,7 +24,6 @@ BELIEFS: dict[str, dict[object, str]] = {
         36: "Here it goes down: consumers must not see what is not committed.",
     },
     "mark-after-follower-fetch": {
-        3: "The fetch of follower 2 from 3 comes later. At this fetch the leader knows of no record that it has.",
         5: "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.",
         8: "8 is the leader's own end. The mark is the least end in the ISR.",
     },

@@ -24,9 +24,6 @@ CATALOGUE = {
     "Here it goes down: consumers must not see what is not committed.": (
         "这里它会后退：没有提交的消息，消费者不能看见。"
     ),
-    "The fetch of follower 2 from 3 comes later. At this fetch the leader knows of no record that it has.": (
-        "follower 2 从 3 拉取是后来的事。这一次拉取时，leader 还不知道它有任何消息。"
-    ),
     "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.": (
         "HW 不是最大的 LEO：offset 0 到 4 当时只在 leader 和一个 follower 上。"
     ),

@@ -9,7 +9,6 @@ BELIEFS: dict[str, dict[object, str]] = {
     "size-of-open-index": {
         0: "It has no entry yet. But while its log is open, the file has its full size.",
         8: "An entry has 8 bytes, and there is none yet. While its log is open, the file has its full size.",
-        10_000_000: "Nearly: a MiB has 1024 × 1024 bytes.",
         16: "The stopped broker's indexes have 16. While a log is open, the file has its full size.",
     },
     "records-consumer-gets": {
