@@ -177,10 +177,10 @@ class Log:
         other arguments, and what else is raised, are those of `create`.
 
         Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's
-        batches. The file `.lock`, which a broker leaves only when it is killed, is held while the log is open.
+        batches. In a broker's directory none can start while the log is open: the lock on the file `.lock` is held.
         """
         LogConfig.validate(settings or {})
-        log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True)
+        log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True, changes=True)
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:

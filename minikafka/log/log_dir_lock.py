@@ -1,8 +1,10 @@
 """The lock that a broker holds on its log directory, taken by whoever works on a partition there without a broker."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.common.errors import KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.log.partition_files import require_regular
@@ -11,20 +13,26 @@ LOCK_FILE_NAME = ".lock"
 
 
 class LogDirLock:
-    """The lock on the file `.lock` of a log directory. Only one on which a broker runs, or was killed, has such a file;
-    elsewhere there is nothing to hold.
+    """The lock on the file `.lock` of a log directory, which a broker makes when it starts and deletes when it stops.
 
-    A `shared` lock keeps brokers out, and may be held by several at a time, also where nothing can be written.
+    A `shared` lock keeps brokers out, and may be held by several at a time, also where nothing can be written. Where
+    the file is missing, no broker is running. Who `changes` a partition makes it, so that none can start meanwhile, if
+    `meta.properties` tells that the directory is a broker's. Elsewhere, and for who only reads, there is nothing to
+    hold.
 
     Kafka: none. `LogManager.lockLogDirs` makes the file and holds its lock, `LogManager.shutdown` deletes it.
     """
 
-    def __init__(self, log_dir: Path, *, shared: bool):
+    def __init__(self, log_dir: Path, *, shared: bool, changes: bool):
         """Take the lock. Raises KafkaException when somebody else holds it, OSError, also for what is no file."""
         lock_file = log_dir / LOCK_FILE_NAME
         self._lock: FileLock | None = None
+        self._is_made = False
         if not os.path.lexists(lock_file):
-            return
+            if not changes or not os.path.lexists(log_dir / META_PROPERTIES_NAME):
+                return
+            FileLock(lock_file).unlock_and_close()
+            self._is_made = True
         require_regular(lock_file, follow_links=True)
         lock = FileLock(lock_file, shared=shared)
         try:
@@ -38,9 +46,20 @@ class LogDirLock:
         self._lock = lock
 
     def release(self) -> None:
-        """Release the lock; releasing it again does nothing."""
-        if self._lock is not None:
-            self._lock.unlock_and_close()
+        """Release the lock, and delete the file if this lock has made it and nobody else holds it; releasing it again
+        does nothing.
+        """
+        lock, self._lock = self._lock, None
+        if lock is None:
+            return
+        lock.unlock_and_close()
+        if self._is_made:
+            with suppress(OSError):
+                last = FileLock(lock.file)
+                if last.try_lock():
+                    last.destroy()
+                else:
+                    last.unlock_and_close()
 
     def __enter__(self) -> "LogDirLock":
         return self

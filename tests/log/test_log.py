@@ -609,6 +609,20 @@ def test_no_broker_starts_where_logs_are_open_after_one_was_killed(tmp_path):
         pass
 
 
+def test_no_broker_starts_where_logs_are_open_after_one_has_stopped(tmp_path):
+    with Broker(tmp_path, topics={"t": 2}):
+        pass
+    assert not (tmp_path / ".lock").exists()
+    with Log.open(tmp_path / "t-0"):
+        with Log.open(tmp_path / "t-1"):
+            assert not FileLock(tmp_path / ".lock").try_lock()
+        with pytest.raises(KafkaException, match="A Kafka instance in another process or thread is using this"):
+            Broker(tmp_path).start()
+    assert not (tmp_path / ".lock").exists()
+    with Broker(tmp_path):
+        pass
+
+
 @pytest.mark.parametrize("end", ["close", "close_handlers", "delete"])
 def test_a_log_that_has_ended_lets_go_of_the_log_directory(tmp_path, end):
     (tmp_path / ".lock").touch()

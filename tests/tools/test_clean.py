@@ -14,9 +14,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
+from minikafka.common import file_ops
+from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.uuid import random_uuid
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_CHECKPOINT
 from minikafka.log.log import Log
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
@@ -397,6 +401,23 @@ def test_a_name_that_no_checkpoint_can_hold(partition, name):
     os.rename(partition, other)
     (partition.parent / CLEANER_CHECKPOINT).write_text("0\n0\n")
     assert refused(other).startswith("KafkaException: A checkpoint cannot hold the name of the topic")
+
+
+@pytest.mark.parametrize("command", ["clean", "recover"])
+def test_no_broker_starts_meanwhile(partition, monkeypatch, command):
+    """A broker that has stopped has deleted `.lock`; where `meta.properties` names a broker, the tool makes it."""
+    log_dir, held = partition.parent, []
+    MetaProperties("cluster", 1, random_uuid()).write(log_dir / "meta.properties", 0)
+    flush = file_ops.flush_dir
+
+    def flush_dir(directory):
+        held.append(not FileLock(log_dir / ".lock").try_lock())
+        flush(directory)
+
+    monkeypatch.setattr(file_ops, "flush_dir", flush_dir)
+    result = CliRunner().invoke(main, [command, str(partition), "--yes"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert held and all(held) and not (log_dir / ".lock").exists()
 
 
 def test_what_another_process_noted_before_it_let_go_of_the_lock(partition, monkeypatch):

@@ -115,12 +115,12 @@ def require_no_link(directory: Path) -> None:
 
 @contextmanager
 def locked(log_dir: Path, *, in_place: bool) -> Iterator[None]:
-    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file.
+    """Hold the log directory's `.lock` as a broker would (`LogDirLock`).
 
     Who does not work `in_place` holds it together with others of that kind, and also where nothing can be written.
     """
     with naming(log_dir / LOCK_FILE_NAME):
-        lock = LogDirLock(log_dir, shared=not in_place)
+        lock = LogDirLock(log_dir, shared=not in_place, changes=in_place)
     with lock:
         yield
 
