@@ -48,7 +48,10 @@ class FileLock:
         self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC) if shared else file_ops.open_file(file)
 
     def try_lock(self) -> bool:
-        """Take the lock; False when somebody else holds it. Raises OSError. Kafka: `FileLock.tryLock`."""
+        """Take the lock; False when somebody else holds it, or has deleted the file since it was opened here.
+
+        Raises OSError. Kafka: `FileLock.tryLock`.
+        """
         if not HAS_LOCKS:
             self._locked = self._locked or _plain_locks.take(self._fd, self._shared)
             return self._locked
@@ -62,7 +65,18 @@ class FileLock:
                 raise
             return False
         self._locked = True
-        return True
+        if self._is_gone():
+            self.unlock_and_close()
+        return self._fd >= 0
+
+    def _is_gone(self) -> bool:
+        """Whether the one who had the lock has deleted the file since it was opened here: then this lock keeps nobody
+        out.
+        """
+        try:
+            return not os.path.samestat(os.fstat(self._fd), os.stat(self.file))
+        except FileNotFoundError:
+            return True
 
     def destroy(self) -> None:
         """Delete the file, if possible, and release the lock. In a forked process the file stays: the lock does, too.

@@ -28,11 +28,13 @@ class LogDirLock:
         lock_file = log_dir / LOCK_FILE_NAME
         self._lock: FileLock | None = None
         self._is_made = False
+        self._times_ns = self._changed_ns = 0, 0  # of the directory: before the file was made, and after that
         if not os.path.lexists(lock_file):
             if not changes or not os.path.lexists(log_dir / META_PROPERTIES_NAME):
                 return
+            self._times_ns = _times_ns(log_dir)
             FileLock(lock_file).unlock_and_close()
-            self._is_made = True
+            self._is_made, self._changed_ns = True, _times_ns(log_dir)
         require_regular(lock_file, follow_links=True)
         lock = FileLock(lock_file, shared=shared)
         try:
@@ -47,7 +49,8 @@ class LogDirLock:
 
     def release(self) -> None:
         """Release the lock, and delete the file if this lock has made it and nobody else holds it; releasing it again
-        does nothing.
+        does nothing. Where nothing else has changed the directory, it gets back its time: who is refused leaves no
+        trace.
         """
         lock, self._lock = self._lock, None
         if lock is None:
@@ -57,7 +60,11 @@ class LogDirLock:
             with suppress(OSError):
                 last = FileLock(lock.file)
                 if last.try_lock():
+                    log_dir = lock.file.parent
+                    is_changed = _times_ns(log_dir)[1] != self._changed_ns[1]
                     last.destroy()
+                    if not is_changed:
+                        os.utime(log_dir, ns=self._times_ns)
                 else:
                     last.unlock_and_close()
 
@@ -66,3 +73,9 @@ class LogDirLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _times_ns(directory: Path) -> tuple[int, int]:
+    """When the directory was read and changed last."""
+    status = directory.stat()
+    return status.st_atime_ns, status.st_mtime_ns

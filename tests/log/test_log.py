@@ -623,6 +623,15 @@ def test_no_broker_starts_where_logs_are_open_after_one_has_stopped(tmp_path):
         pass
 
 
+def test_a_lock_on_a_file_that_was_deleted_meanwhile_is_none(tmp_path):
+    first = FileLock(tmp_path / ".lock")
+    late = FileLock(tmp_path / ".lock")
+    assert first.try_lock() and not late.try_lock()
+    first.destroy()
+    assert not late.try_lock()
+    assert FileLock(tmp_path / ".lock").try_lock()
+
+
 @pytest.mark.parametrize("end", ["close", "close_handlers", "delete"])
 def test_a_log_that_has_ended_lets_go_of_the_log_directory(tmp_path, end):
     (tmp_path / ".lock").touch()
