@@ -26,7 +26,7 @@ def test_a_lesson_shows_what_is_stored(lesson, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.in_parts(8)
+@pytest.mark.in_parts(10)
 @pytest.mark.parametrize("notebook", rebuilt())
 def test_a_notebook_to_rebuild_shows_what_is_stored_but_who_the_judge_of_rungs_is(notebook, tmp_path):
     for source, stored, found in _run(notebook, tmp_path):

@@ -17,7 +17,7 @@ LESSONS = [name.removesuffix(REBUILD) for name in rebuilt()]
 
 
 @pytest.mark.slow
-@pytest.mark.in_parts(8)
+@pytest.mark.in_parts(10)
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_what_is_right_passes_and_what_is_wrong_does_not(lesson, tmp_path):
     command = [sys.executable, "-m", "tests.notebooks.checks_in_a_browser", lesson]
