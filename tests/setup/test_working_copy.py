@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import pytest
@@ -53,6 +55,24 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
         (course / name).write_text("the next edition")
     assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
     assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def test_two_who_renew_a_notebook_at_once_lose_nothing(course, table, monkeypatch):
+    working_copy.lay_out(course, table)
+    (table / "01-segments.ipynb").write_text("mine")
+    free_name = working_copy.free_name
+
+    def slowly(path):
+        kept = free_name(path)
+        time.sleep(0.02)
+        return kept
+
+    monkeypatch.setattr(working_copy, "free_name", slowly)
+    with ThreadPoolExecutor(4) as threads:
+        kept = list(threads.map(lambda _: working_copy.fresh("01", course, table), range(20)))
+    [only] = filter(None, kept)
+    assert only.read_text() == "mine"
+    assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
 
 
 @pytest.mark.parametrize(

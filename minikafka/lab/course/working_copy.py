@@ -24,10 +24,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minikafka.common.at_hand import LOCK_EX, flock
 from minikafka.common.draft_file import remove_left_drafts
 from minikafka.common.errors import IOException
 from minikafka.common.python_source import parse
@@ -58,32 +60,30 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was
     copied. Raises IOException where the desk is not a directory that may be written in, and OSError.
     """
-    _make_directory(desk)
-    laid = read_laid(desk)
     copied = []
-    to_lay = {**_named(_files(course), course), **_named(_pictures(course), course.parent)}
-    _remove_left_drafts(desk, to_lay)
-    for name, source in to_lay.items():
-        target = desk / name
-        if not leads_to(target, desk):
-            continue
-        if os.path.lexists(target):
-            before, now, wanted = laid.get(name), laid_in(target), laid_of(_to_lay(source))
-            if now is not None and now.file == wanted.file:
-                laid[name] = wanted  # an earlier start may have been killed before it noted this
+    with _laying_out(desk) as laid:
+        to_lay = {**_named(_files(course), course), **_named(_pictures(course), course.parent)}
+        _remove_left_drafts(desk, to_lay)
+        for name, source in to_lay.items():
+            target = desk / name
+            if not leads_to(target, desk):
                 continue
-            if is_changed(now, before) or (before and before.file == wanted.file):
-                continue
-            laid[name] = _copy(source, target)
-        else:
-            laid[name] = _copy(source, target, _written_before(source, target))
-        copied.append(target)
-    for name in _cut_into_halves(course).keys() & laid.keys():
-        target = desk / name
-        if leads_to(target, desk) and not is_changed(laid_in(target), laid[name]):
-            target.unlink()
-            del laid[name]
-    _write_laid(desk, laid)
+            if os.path.lexists(target):
+                before, now, wanted = laid.get(name), laid_in(target), laid_of(_to_lay(source))
+                if now is not None and now.file == wanted.file:
+                    laid[name] = wanted  # an earlier start may have been killed before it noted this
+                    continue
+                if is_changed(now, before) or (before and before.file == wanted.file):
+                    continue
+                laid[name] = _copy(source, target)
+            else:
+                laid[name] = _copy(source, target, _written_before(source, target))
+            copied.append(target)
+        for name in _cut_into_halves(course).keys() & laid.keys():
+            target = desk / name
+            if leads_to(target, desk) and not is_changed(laid_in(target), laid[name]):
+                target.unlink()
+                del laid[name]
     return copied
 
 
@@ -98,18 +98,34 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     source = course / meant(name, course)
     key = source.relative_to(course).as_posix()
     target, kept = desk / key, None
-    _make_directory(desk)
-    laid = read_laid(desk)
-    if not leads_to(target, desk):
-        raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
-    if os.path.lexists(target):
-        now = laid_in(target)
-        if is_changed(now, laid.get(key)) and is_changed(now, laid_of(_to_lay(source))):
-            kept = free_name(target)
-            target.rename(kept)
-    laid[key] = _copy(source, target)
-    _write_laid(desk, laid)
+    with _laying_out(desk) as laid:
+        if not leads_to(target, desk):
+            raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
+        if os.path.lexists(target):
+            now = laid_in(target)
+            if is_changed(now, laid.get(key)) and is_changed(now, laid_of(_to_lay(source))):
+                kept = free_name(target)
+                target.rename(kept)
+        laid[key] = _copy(source, target)
     return kept
+
+
+@contextmanager
+def _laying_out(desk: Path) -> Iterator[dict[str, "Laid"]]:
+    """What was laid out, to be changed; it is noted at the end. Meanwhile other processes that lay out there wait.
+
+    Raises IOException where the desk is not a directory that may be written in, and OSError.
+    """
+    _make_directory(desk)
+    directory = os.open(desk, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            flock(directory, LOCK_EX)
+        laid = read_laid(desk)
+        yield laid
+        _write_laid(desk, laid)
+    finally:
+        os.close(directory)
 
 
 def meant(name: str, course: Path = COURSE) -> Path:

@@ -101,7 +101,7 @@ class Rung(Task):
         with told_meanwhile() as tell:
             verdict = self.judged(Here(function, self.role), seed, tell)
         self._was_tried |= verdict.state != NOT_ATTEMPTED
-        if verdict.state != NOT_ATTEMPTED and judge_name() == ENGINE:
+        if verdict.compared and judge_name() == ENGINE:  # without any the judge was not asked: it need not start
             words = OWN_JUDGE if seed == HELD_OUT_SEED else OWN_JUDGE_ON_OTHERS
             told_beside(say(words, method=function_of(self.method).__qualname__))
         return self.noted(verdict)
