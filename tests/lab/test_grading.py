@@ -279,7 +279,7 @@ def test_a_lesson_of_the_course_that_fails_is_told_in_one_line(tmp_path, monkeyp
 
 @pytest.mark.parametrize("with_ids", [True, False], ids=["with ids", "as notebooks were before predictions had ids"])
 def test_a_translated_lesson_counts_as_the_lesson(tmp_path, monkeypatch, with_ids):
-    name, question = "update-beyond-log-end", "update_high_watermark(12) on a log that ends at 10 returns?"
+    name, question = "update-beyond-log-end", "The log ends at 10. What does update_high_watermark(12) return?"
     monkeypatch.setattr(grading, "answer_key", lambda _lesson: {name: "10"})
     monkeypatch.setattr(grading, "_checked", lambda jobs, _terms: {task: Mark(task, 1) for task, _ in jobs})
     lesson = COURSE / "03-high-watermark.ipynb"

@@ -93,7 +93,7 @@ def told_meanwhile() -> Iterator[Callable[[str], None]]:
     """Gives what shows how far the block has come, below the running cell of a browser, where work takes several times
     as long: nothing for the first second, and nothing when the block has ended. Elsewhere nothing is shown.
     """
-    if not IN_A_BROWSER:
+    if not (IN_A_BROWSER and _in_a_notebook()):
         yield lambda words: None
         return
     line, soon = _Line(""), time.monotonic() + _SOON_S
@@ -162,6 +162,8 @@ def _awake() -> bool:
 
 def _in_a_notebook() -> bool:
     if IN_A_BROWSER:
-        return True
+        from IPython.core.getipython import get_ipython
+
+        return get_ipython() is not None
     application = sys.modules.get("ipykernel.kernelapp")
     return application is not None and application.IPKernelApp.initialized()
