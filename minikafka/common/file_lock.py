@@ -5,6 +5,7 @@ import os
 import struct
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from minikafka.common import file_ops
 from minikafka.common.at_hand import HAS_LOCKS
@@ -46,6 +47,17 @@ class FileLock:
         self._shared = shared
         self._own_process = OwnProcess()
         self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC) if shared else file_ops.open_file(file)
+
+    @classmethod
+    def taken(cls, file: Path, *, shared: bool = False) -> Self | None:
+        """A new lock on the file, taken; None when `try_lock` is False. Raises OSError."""
+        lock, is_ours = cls(file, shared=shared), False
+        try:
+            is_ours = lock.try_lock()
+        finally:
+            if not is_ours:
+                lock.unlock_and_close()
+        return lock if is_ours else None
 
     def try_lock(self) -> bool:
         """Take the lock; False when somebody else holds it, or has deleted the file since it was opened here.

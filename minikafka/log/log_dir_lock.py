@@ -36,16 +36,9 @@ class LogDirLock:
             FileLock(lock_file).unlock_and_close()
             self._is_made, self._changed_ns = True, _times_ns(log_dir)
         require_regular(lock_file, follow_links=True)
-        lock = FileLock(lock_file, shared=shared)
-        try:
-            is_ours = lock.try_lock()
-        except BaseException:
-            lock.unlock_and_close()
-            raise
-        if not is_ours:
-            lock.unlock_and_close()
+        self._lock = FileLock.taken(lock_file, shared=shared)
+        if self._lock is None:
             raise KafkaException(f"{lock_file} is held: a broker is running on this log directory, or another recover")
-        self._lock = lock
 
     def release(self) -> None:
         """Release the lock, and delete the file if this lock has made it and nobody else holds it; releasing it again
@@ -58,15 +51,12 @@ class LogDirLock:
         lock.unlock_and_close()
         if self._is_made:
             with suppress(OSError):
-                last = FileLock(lock.file)
-                if last.try_lock():
+                if (last := FileLock.taken(lock.file)) is not None:
                     log_dir = lock.file.parent
                     is_changed = _times_ns(log_dir)[1] != self._changed_ns[1]
                     last.destroy()
                     if not is_changed:
                         os.utime(log_dir, ns=self._times_ns)
-                else:
-                    last.unlock_and_close()
 
     def __enter__(self) -> "LogDirLock":
         return self

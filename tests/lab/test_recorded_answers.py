@@ -14,12 +14,12 @@ from minikafka.witness import Workload, agree, minikafka_log, run
 from minikafka.witness.directory_diff import FilesOf
 
 FILES = sorted(LESSONS.glob(f"*/{FILE}"))
-OF_LOGS = [
-    (path.parent.name, question, answers)
+ALL = [
+    (path.parent.name, question, answer)
     for path in FILES
-    for question, answers in json.loads(path.read_text(encoding="utf-8"))["answers"].items()
-    if question.startswith("a log, ")
+    for question, answer in json.loads(path.read_text(encoding="utf-8"))["answers"].items()
 ]
+OF_LOGS = [each for each in ALL if each[1].startswith("a log, ")]
 # Asks two workloads as a cell does: one of a lesson, and one that the learner made.
 ALONE = """
 import json, sys
@@ -33,12 +33,7 @@ for text in json.load(sys.stdin):
     ours, spark, kafka = three_witnesses(Workload.parse(text))
     print(bool(kafka and agree(ours, spark, kafka)), spark.column("high_watermark")[-1])
 """
-OF_FILES = [
-    (path.parent.name, question, answer)
-    for path in FILES
-    for question, answer in json.loads(path.read_text(encoding="utf-8"))["answers"].items()
-    if question.startswith("a log's files\n")
-]
+OF_FILES = [each for each in ALL if each[1].startswith("a log's files\n")]
 # Compares files as a cell does: of a lesson's workload, of the same with a planted bug, and of the learner's own.
 FILES_ALONE = """
 import json, sys

@@ -252,14 +252,8 @@ def lock_log_dir(log_dir: Path) -> FileLock:
 
     Kafka: `LogManager.lockLogDirs`.
     """
-    lock = FileLock(log_dir / LOCK_FILE_NAME)
-    try:
-        is_ours = lock.try_lock()
-    except BaseException:
-        lock.unlock_and_close()
-        raise
-    if not is_ours:
-        lock.unlock_and_close()
+    lock = FileLock.taken(log_dir / LOCK_FILE_NAME)
+    if lock is None:
         raise KafkaException(
             f"Failed to acquire lock on file .lock in {log_dir}. "
             "A Kafka instance in another process or thread is using this directory."

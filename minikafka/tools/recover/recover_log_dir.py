@@ -395,8 +395,7 @@ def _managed(place: Path, settings: Settings, now_ms: int) -> Iterator[LogManage
             manager.let_go()
         if not had_lock_file and os.path.lexists(lock_file):
             with suppress(OSError):
-                lock = FileLock(lock_file)
-                if lock.try_lock():  # else it is somebody else's by now
+                if (lock := FileLock.taken(lock_file)) is not None:  # else it is somebody else's by now
                     lock.destroy()
         raise
 
