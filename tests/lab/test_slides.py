@@ -31,6 +31,12 @@ def test_a_deck_has_ten_slides_each_with_something_to_see(deck):
     )
 
 
+def test_a_slide_says_which_it_is_of_how_many():
+    """`12.html#3` leads to the third slide, and a screen reader says where one is."""
+    numbers = re.findall(r'<section class="slide [a-z]+" id="(\d+)" aria-label="Slide (\d+) of 10">', html_of(DECKS[0]))
+    assert numbers == [(str(number), str(number)) for number in range(1, 11)]
+
+
 @each_deck
 def test_a_slide_is_no_page(deck):
     for slide in deck.slides:
