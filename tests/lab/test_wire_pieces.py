@@ -1,6 +1,5 @@
 """The pieces of the lesson *The wire*: a broker moved by hand, lanes of connections, bytes by version, sessions."""
 
-
 import pytest
 
 from minikafka.lab.stage.planted_bugs import planted
