@@ -1,5 +1,7 @@
 """Checkpoint files, partition.metadata and the clean-shutdown marker, alone and beside Kafka's own classes."""
 
+import errno
+
 import pytest
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
@@ -42,6 +44,19 @@ def test_an_empty_list_is_not_an_empty_file(tmp_path):
     checkpoint.write([])
     assert checkpoint.file.read_bytes() == b"0\n0\n"
     assert checkpoint.read() == []
+
+
+def test_a_starting_broker_takes_damaged_offsets_for_none_but_not_those_that_the_machine_cannot_read(tmp_path):
+    """An answer of the device says nothing of what is in the file: who took it for empty would recover too little."""
+    checkpoint = OffsetCheckpointFile(tmp_path / "c")
+    for damaged in (b"0\n2\nt 0 8\n", b"rubbish", b"0\n1\nt 0 x\n"):
+        checkpoint.file.write_bytes(damaged)
+        assert checkpoint.read_or_empty() == {}
+    checkpoint.file.unlink()
+    checkpoint.file.symlink_to(checkpoint.file)
+    with pytest.raises(OSError) as told:
+        checkpoint.read_or_empty()
+    assert told.value.errno == errno.ELOOP
 
 
 def test_a_file_is_replaced_in_four_steps(tmp_path):

@@ -210,11 +210,19 @@ class Stand:
         )
         return self._fetch(params, data, **update)
 
-    def consume(self, offset, *, epoch=None, isolation=FetchIsolation.HIGH_WATERMARK, version_11=False) -> LogReadInfo:
+    def consume(
+        self,
+        offset,
+        *,
+        epoch=None,
+        isolation=FetchIsolation.HIGH_WATERMARK,
+        version_11=False,
+        last_fetched_epoch=None,
+    ) -> LogReadInfo:
         """A consumer's fetch."""
         metadata = ClientMetadata("", "c", "localhost", "User:ANONYMOUS", "PLAINTEXT") if version_11 else None
         params = FetchParams(-1, -1, 500, 1, 1 << 20, isolation, metadata)
-        return self._fetch(params, FetchRequestPartitionData(TOPIC_ID, offset, -1, 1 << 20, epoch))
+        return self._fetch(params, FetchRequestPartitionData(TOPIC_ID, offset, -1, 1 << 20, epoch, last_fetched_epoch))
 
     def _fetch(self, params, data, update_fetch_state=True):
         return self.partition.fetch_records(

@@ -52,6 +52,8 @@ def test_a_follower_serves_new_consumers_up_to_its_own_high_watermark(stand):
     one.append_fetched("[1x10]", 1)
     one.log.maybe_update_high_watermark(1)
     assert offsets(one.consume(0, version_11=True)) == [0]
+    read = one.consume(1, version_11=True, last_fetched_epoch=1)
+    assert read.diverging_epoch is None, "a consumer that says what it has read before is served as well"
     with pytest.raises(NotLeaderOrFollowerException):
         one.consume(0)
     with pytest.raises(NotLeaderOrFollowerException):

@@ -232,3 +232,23 @@ def test_the_settings_of_a_topic_count(stand):
     one.leader()
     assert one.log.config.min_in_sync_replicas == 2
     assert one.log.config.segment_size == SMALL["internal.segment.bytes"]
+
+
+def test_settings_that_change_while_the_log_is_opened_count(stand, monkeypatch):
+    one = stand(min__insync__replicas=2)
+    opened = one.log_manager.get_or_create_log
+
+    def changed_meanwhile(*arguments, **named):
+        log = opened(*arguments, **named)
+        one.topic_config["min.insync.replicas"] = 3
+        one.log_manager.configs.topic_config_updated("topic")
+        return log
+
+    monkeypatch.setattr(one.log_manager, "get_or_create_log", changed_meanwhile)
+    one.leader()
+    assert one.log.config.min_in_sync_replicas == 3
+
+
+def test_a_replica_is_added_only_by_a_reassignment():
+    assert not SimpleAssignmentState((0, 1)).is_adding_replica(1)
+    assert OngoingReassignmentState((1,), (), (0, 1)).is_adding_replica(1)

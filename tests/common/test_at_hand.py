@@ -6,11 +6,12 @@ import random
 import socket
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 from crc32c import crc32c
 
-from minikafka.common import file_lock, plain_ways
+from minikafka.common import at_hand, file_lock, plain_ways
 from minikafka.common.file_lock import FileLock
 
 BLOCKED = "numpy numba zstandard lz4 psutil crc32c fcntl mmap pyzstd pyspark py4j".split()
@@ -85,6 +86,20 @@ def test_importing_the_core_takes_nothing_that_a_browser_lacks():
         for name in ("log.log", "log.manager.log_manager", "cluster.partition", "server.replica_manager")
     )
     subprocess.run([sys.executable, "-c", f"{BLOCK}import {modules}"], check=True)
+
+
+def test_what_is_not_there_is_known():
+    told = "from minikafka.common import at_hand as a; print(a.HAS_MAPPINGS, a.HAS_LOCKS, a.HAS_SPARK)"
+    done = subprocess.run([sys.executable, "-c", BLOCK + told], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"] * 3
+
+
+def test_where_there_is_no_pyzstd_pythons_own_is_taken(monkeypatch):
+    own = ModuleType("compression.zstd")
+    monkeypatch.setitem(sys.modules, "compression", ModuleType("compression"))
+    monkeypatch.setitem(sys.modules, "compression.zstd", own)
+    monkeypatch.setitem(sys.modules, "pyzstd", None)
+    assert at_hand.zstd_writer() is own
 
 
 def test_the_plain_checksum_is_crc32c():

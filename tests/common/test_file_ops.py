@@ -152,8 +152,11 @@ def test_a_move_between_file_systems_copies(tmp_path, monkeypatch):
 
     (tmp_path / "a").write_bytes(b"x")
     monkeypatch.setattr(os, "replace", replace)
-    file_ops.atomic_move_with_fallback(tmp_path / "a", tmp_path / "b")
+    seen = []
+    with file_ops.observe(lambda operation, path: seen.append((operation, path.name))):
+        file_ops.atomic_move_with_fallback(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_bytes() == b"x" and not (tmp_path / "a").exists()
+    assert seen == [("rename", "b"), ("flush_dir", tmp_path.name)]
 
 
 def test_what_is_missing(tmp_path):

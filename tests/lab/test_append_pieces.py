@@ -21,6 +21,7 @@ from minikafka.lessons.append.refusals import APPENDS, refuse, refused_appends
 from minikafka.witness import Workload, agree, minikafka_log, run
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import kafka_log
+from tests.lab.pictures import unreadable
 
 
 @pytest.fixture
@@ -107,7 +108,8 @@ def test_the_lanes_play_like_every_piece(lanes):
     assert player.frame is lanes.frames[2]
     for html in player.pictures:
         picture = xml.dom.minidom.parseString(html).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and picture.getElementsByTagName("title")[0].firstChild.data
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
+        assert picture.getElementsByTagName("title")[0].firstChild.data
     bundle = player._repr_mimebundle_()
     assert bundle["text/plain"] == str(player) and "<img" in bundle["text/html"] and "<svg" not in bundle["text/html"]
 

@@ -14,6 +14,7 @@ from minikafka.lessons.compaction.dirty_ratios import dirt_of, dirty_ratios
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, render_slots, tries
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from tests.lab.pictures import unreadable
 
 pytestmark = pytest.mark.slow
 
@@ -180,7 +181,7 @@ def test_both_pieces_are_players_with_texts(log):
         assert player.frame is player.frames[-1]
         for frame in player.frames:
             picture = xml.dom.minidom.parseString(render(frame)).documentElement
-            assert float(picture.getAttribute("width")) <= 900
+            assert float(picture.getAttribute("width")) <= 900 and unreadable(render(frame)) == []
             assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
 
 

@@ -22,6 +22,7 @@ from minikafka.lab.stage.killed_broker import keep, killed_broker
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.stepper.crash_theatre import CrashTheatre, render_crash
 from minikafka.lessons.loading.copied_segments import replace_by_copies
+from tests.lab.pictures import unreadable
 
 KILLED = COURSE / "data" / "killed"
 TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}
@@ -78,7 +79,7 @@ def test_every_frame_has_a_picture_and_a_text(stage, request):
     heights = set()
     for frame, html in zip(player.frames, player.pictures, strict=True):
         picture = xml.dom.minidom.parseString(html).documentElement
-        assert float(picture.getAttribute("width")) <= 900
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
         heights.add(picture.getAttribute("height"))
         assert frame.outcome in picture.getElementsByTagName("title")[0].firstChild.data
         assert frame.outcome in str(frame) and "load:" in str(frame) and "/tmp" not in str(frame)
@@ -86,6 +87,13 @@ def test_every_frame_has_a_picture_and_a_text(stage, request):
     player.slider.value = len(player.frames) - 1
     assert player.frame is player.frames[-1]
     assert "<img" in player.static_html() and "<svg" not in player.static_html()
+
+
+def test_a_file_that_is_cut_is_told_with_both_sizes():
+    log = log_of(2)
+    size = log.size
+    [frame] = CrashTheatre(log).stop_in(lambda: log.truncate_to(2), only=["truncate"]).frames[:1]
+    assert frame.caption == f"after: cut …000.log {size} → {size // 2} B"
 
 
 def test_signs_tell_what_colours_tell(append, replacement):

@@ -9,6 +9,7 @@ from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lessons.offset_to_bytes.answer_on_file import AnswersOnFile, render_answer
 from minikafka.lessons.offset_to_bytes.fetches import positions
 from minikafka.log.fetch_isolation import FetchIsolation
+from tests.lab.pictures import unreadable
 
 
 @pytest.fixture
@@ -47,7 +48,8 @@ def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
         answers.read(start, 150)
     for frame in answers.frames:
         picture = xml.dom.minidom.parseString(render_answer(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and frame.words in str(frame)
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_answer(frame)) == []
+        assert frame.words in str(frame)
     player = answers.play()
     player.slider.value = 5
     assert player.frame is answers.frames[5] and "319 B" in str(player.frame)

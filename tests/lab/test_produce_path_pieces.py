@@ -14,6 +14,7 @@ from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.produce_map import PURGATORY, STATIONS, map_frames, render_produce_map, station_of
 from minikafka.lessons.produce_purgatory.minimum_over_time import MinimumOverTime
 from minikafka.lessons.produce_purgatory.purgatory_boxes import PurgatoryBoxes, render_purgatory
+from tests.lab.pictures import unreadable
 
 HASTY = "acks=all is answered as soon as the leader has the records"
 OFF_BY_ONE = "a request waits for its last offset, not for the one after it"
@@ -170,4 +171,5 @@ def test_both_pieces_are_players_with_texts_and_no_picture_is_too_wide(path):
     assert player.frame is player.frames[0]
     for picture in [*map(render_purgatory, boxes.frames), *map(render_produce_map, map_frames(["Log._append"]))]:
         drawn = xml.dom.minidom.parseString(picture).documentElement
-        assert float(drawn.getAttribute("width")) <= 900 and drawn.getElementsByTagName("title")[0].firstChild.data
+        assert float(drawn.getAttribute("width")) <= 900 and unreadable(picture) == []
+        assert drawn.getElementsByTagName("title")[0].firstChild.data

@@ -10,6 +10,7 @@ from minikafka.lessons.read.read_lanes import ReadLanes, render_lanes
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.witness import Workload
+from tests.lab.pictures import unreadable
 
 TEXT = """
 config internal.segment.bytes=300
@@ -69,7 +70,8 @@ def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
         lanes.read(start)
     for frame in lanes.frames:
         picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and "read_committed keeps" in str(frame)
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_lanes(frame)) == []
+        assert "read_committed keeps" in str(frame)
     player = lanes.play()
     player.slider.value = 1
     assert player.frame is lanes.frames[1]

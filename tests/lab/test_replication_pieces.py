@@ -6,6 +6,7 @@ import xml.dom.minidom
 import pytest
 from ipywidgets import Widget
 
+from minikafka.lab.stage import recorded_answers, replica_witnesses
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses
@@ -15,6 +16,7 @@ from minikafka.lessons.leader_epochs.replica_deal import ReplicaDeal
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import BLANK
 from minikafka.witness.replicas.workload import ReplicaWorkload
+from tests.lab.pictures import unreadable
 
 NO_EPOCHS = "a follower knows no leader epochs"
 
@@ -185,7 +187,7 @@ def test_every_moment_has_a_picture_and_a_text():
     assert player.frame is lanes.frames[-1] and span_of(lanes.frames) == (0, 13)
     for frame in player.frames:
         picture = xml.dom.minidom.parseString(render_replica_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_replica_lanes(frame)) == []
         assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
     assert "epoch cache: 0 from 0, 1 from 10, 5 from 12" in render_replica_lanes(lanes.frames[-1])
     assert str(lanes.frames[-1]).count("−x/3") == 1
@@ -260,6 +262,14 @@ def test_the_leader_of_a_partition_is_the_one_of_the_latest_epoch(silent):
     assert ours.value(8, "acknowledged") == () and ours.value(8, "answers") == ((8, "NONE"),)
     assert ours.value(8, "log_ends") == ((0, 4), (1, 3))
     assert ours.value(9, "isr") is BLANK and ours.value(11, "isr") == (0, 1)
+
+
+def test_the_witnesses_answer_in_the_order_in_which_a_lesson_names_them(silent, monkeypatch):
+    monkeypatch.setattr(recorded_answers, "HAS_SPARK", True)
+    for name in ("spark", "kafka"):
+        monkeypatch.setattr(replica_witnesses, f"_by_{name}", lambda _, name=name: name)
+    ours, *others = three_witnesses(WORKLOAD)
+    assert ours.witness == "minikafka" and others == ["spark", "kafka"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import platform
+import shutil
 import socket
 import subprocess
 import sys
@@ -401,6 +402,24 @@ def test_where_no_control_group_can_be_made_it_can_start_no_process(asked, monke
     monkeypatch.setattr(control_group.ControlGroup, "files", [])
     with pytest.raises(ChildRaisedError, match="PermissionError"):
         asked("os.fork()", limits=Limits(processes=20))
+
+
+def test_its_control_group_bounds_memory_and_processes(tmp_path, monkeypatch):
+    groups, bounds = tmp_path / "groups", {}
+    groups.mkdir()
+    (groups / "cgroup.controllers").touch()
+
+    def fails_to_start(*_):
+        bounds.update((file.name, file.read_text()) for file in groups.glob("*/*.max"))
+        raise OSError
+
+    monkeypatch.setattr(control_group, "_ROOT", groups)
+    monkeypatch.setattr(control_group, "_remove", shutil.rmtree)
+    monkeypatch.setattr(Sandbox, "_start", fails_to_start)
+    limits = Limits(all_memory_mb=300, processes=20)
+    with pytest.raises(OSError), Sandbox(program(tmp_path, ""), limits=limits, is_trusted=True):
+        pass
+    assert bounds == {"memory.max": str(300 << 20), "memory.swap.max": "0", "pids.max": "20"}
 
 
 def test_a_control_groups_directory_that_another_process_has_removed_at_once_is_made_again(tmp_path, monkeypatch):

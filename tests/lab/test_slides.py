@@ -2,15 +2,16 @@
 
 import re
 
+import nbformat
 import pytest
 
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.site.own_folder import FolderError
 from minikafka.lab.teaching.slides.build import MARK, decks_of, main, write_slides
-from minikafka.lab.teaching.slides.deck import plain
+from minikafka.lab.teaching.slides.deck import deck_of, plain
 from minikafka.lab.teaching.slides.page import html_of
-from minikafka.lab.teaching.slides.plan import FILE, ROLES, PlanError, read_plan
+from minikafka.lab.teaching.slides.plan import FILE, ROLES, PlanError, Planned, read_plan
 
 DECKS = decks_of(lessons())
 each_deck = pytest.mark.parametrize("deck", DECKS, ids=[deck.name for deck in DECKS])
@@ -29,6 +30,12 @@ def test_a_deck_has_ten_slides_each_with_something_to_see(deck):
     assert all(
         slide.figure for slide in deck.slides if slide.role in ("question", "picture", "walk", "witnesses", "exercise")
     )
+
+
+def test_a_slide_says_which_it_is_of_how_many():
+    """`12.html#3` leads to the third slide, and a screen reader says where one is."""
+    numbers = re.findall(r'<section class="slide [a-z]+" id="(\d+)" aria-label="Slide (\d+) of 10">', html_of(DECKS[0]))
+    assert numbers == [(str(number), str(number)) for number in range(1, 11)]
 
 
 @each_deck
@@ -55,6 +62,16 @@ def test_a_deck_asks_nobody_and_leads_only_to_kafkas_source(deck):
     }
     assert len(html) < 1_000_000
     assert not re.search(r'<img(?![^>]*alt="[^"]+")', html)
+
+
+def test_as_much_of_an_output_is_shown_as_a_slide_has_room_for(tmp_path):
+    """Eleven rows of ninety letters: a longer line takes several of them."""
+    printed = ["a" * 200, *(f"line {number}" for number in range(20))]
+    output = nbformat.v4.new_output("execute_result", {"text/plain": "\n".join(printed)})
+    cells = [nbformat.v4.new_markdown_cell("# A lesson"), nbformat.v4.new_code_cell("long()", outputs=[output])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "01-a.ipynb")
+    [slide] = deck_of(tmp_path / "01-a.ipynb", [Planned("walk", "A long output", shows="long()")], {}).slides
+    assert re.sub("</?pre>", "", slide.figure).split("\n") == [*printed[:9], "…"]
 
 
 def test_slides_replace_slides_and_nothing_else(tmp_path):

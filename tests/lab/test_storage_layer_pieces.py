@@ -14,6 +14,7 @@ from minikafka.lessons.start_and_stop.nine_segments import nine_segments
 from minikafka.lessons.storage_layer.six_customers import six_customers
 from minikafka.witness import agree
 from minikafka.witness.log_dir.workload import LogDirWorkload
+from tests.lab.pictures import unreadable
 
 
 @pytest.fixture
@@ -124,13 +125,19 @@ def test_the_lanes_are_a_player_with_texts(layer):
     assert player.frame is player.frames[-1] and "− .lock" in str(player.frame)
     for frame in player.frames:
         picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_lanes(frame)) == []
         words, _, legend = picture.getElementsByTagName("title")[0].firstChild.data.rpartition("\n")
         assert words == str(frame)
         assert all(
             look in legend
             for look in ("Large square: ", "Small full square: ", "Small hollow square: ", "Bar: ", "Cross: ")
         )
+
+
+def test_what_the_marker_of_a_clean_stop_says_is_shown(layer):
+    lanes = LogDirLanes(layer)
+    lanes.after("stopped", layer.stop)
+    assert DirLine(".kafka_cleanshutdown", '{"version":0,"brokerEpoch":7}') in lanes.frames[0].lines
 
 
 def test_a_kill_is_marked_and_a_stop_is_not(layer):

@@ -175,6 +175,14 @@ def test_the_site_draws_the_pictures_of_the_cards():
     assert page.body.count('<div class="output scroll">') == len(LESSONS)
 
 
+def test_prose_that_tells_how_to_predict_asks_nothing(tmp_path):
+    prose, code = "Write your answer: `predict(" + "` asks.", 'predict("leo", "Where does it end?", ___)'
+    cells = [nbformat.v4.new_markdown_cell(prose), nbformat.v4.new_code_cell(code)]
+    lesson = tmp_path / "01-a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), lesson)
+    assert [(name, question) for name, (question, _) in questions_of(lesson).items()] == [("leo", "Where does it end?")]
+
+
 def test_a_lesson_without_a_card_is_told(tmp_path):
     path = tmp_path / "03a-tiny.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Tiny")]), path)

@@ -32,6 +32,7 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
 from minikafka.witness.log.batch import Batch
+from tests.lab.pictures import unreadable
 
 
 @pytest.fixture
@@ -79,6 +80,25 @@ def test_every_frame_has_a_picture_of_the_right_width_and_a_text(log):
                 picture = xml.dom.minidom.parseString("<svg " + svg.split("</svg>")[0] + "</svg>").documentElement
                 assert float(picture.getAttribute("width")) <= 900
                 assert picture.getElementsByTagName("title")[0].firstChild.data
+
+
+def test_all_words_of_a_picture_can_be_read(log):
+    for player in pictures_of(log):
+        assert unreadable(player.pictures[-1]) == [], player.pictures[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([(10, 20, "a"), (10, 40, "b")], []),
+        ([(10, 20, "a"), (14, 22, "b")], ["a is over b at 22.0"]),
+        ([(10, 4, "a")], ["a at 4.0 is outside"]),
+        ([(95, 20, "a")], ["a at 20.0 is outside"]),
+    ],
+)
+def test_what_cannot_be_read_is_found(words, told):
+    body = "".join(drawing.text(x, y, text) for x, y, text in words)
+    assert unreadable(drawing.svg(100, 50, body, "words")) == told
 
 
 def test_a_page_without_kernel_shows_the_same(log):
@@ -283,6 +303,14 @@ def test_a_second_try_is_compared_with_the_first_run():
 def test_an_erratum_shows_claim_truth_and_run():
     box = erratum("the claim", "the truth", [1, 2])
     assert "the claim" in str(box) and "[1, 2]" in box._repr_html_()
+
+
+def test_an_active_segment_without_records_is_told_so():
+    log = fresh_log()
+    empty = render_ruler(OffsetRuler(log).snap("new").frames[0])
+    log.append_as_leader(records(1), 0)
+    filled = render_ruler(OffsetRuler(log).snap("one record").frames[0])
+    assert ">active, empty<" in empty and ">active<" in filled
 
 
 def test_a_log_of_many_offsets_has_a_plain_axis():

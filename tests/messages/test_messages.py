@@ -10,6 +10,7 @@ from minikafka.common.errors import (
     RuntimeException,
     UnsupportedVersionException,
 )
+from minikafka.messages import compiled_codec, message_codec
 from minikafka.messages.compiled_codec import read_message, write_message
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import snake_case
@@ -205,6 +206,12 @@ def test_header_of_an_api_that_is_gone_or_never_was():
 @pytest.mark.parametrize(("name", "snake"), [("timeoutMs", "timeout_ms"), ("isr", "isr"), ("apiKeys", "api_keys")])
 def test_names_of_fields(name, snake):
     assert snake_case(name) == snake
+
+
+@pytest.mark.parametrize("codec", [compiled_codec, message_codec])
+def test_null_is_refused_for_bytes_that_must_be_there(codec):
+    with pytest.raises(RuntimeException, match="non-nullable field authBytes was serialized as null"):
+        codec.read_message(ApiKeys.SASL_AUTHENTICATE.request_schema.struct, MessageBytes(bytes(2)), 2)
 
 
 @pytest.mark.parametrize(("field", "given"), [("topicData", b"\0"), ("name", b"\2\0"), ("partitionData", b"\2\2t\0")])

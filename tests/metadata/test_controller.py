@@ -10,10 +10,12 @@ from minikafka.common.errors import (
     BrokerIdNotRegisteredException,
     DuplicateBrokerRegistrationException,
     InvalidRegistrationException,
+    InvalidReplicationFactorException,
     InvalidUpdateVersionException,
     PolicyViolationException,
     StaleBrokerEpochException,
 )
+from minikafka.common.java.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.messages.apis import AlterPartitionRequest
 from minikafka.messages.cluster_metadata import ConfigRecord, FeatureLevelRecord, PartitionRecord, TopicRecord
@@ -25,6 +27,7 @@ from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
 from minikafka.metadata.partition_change_builder import Election
+from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer, UsableBroker
 
 TOPIC = "B" * 21 + "A"
 PLACE = TopicPartition("t", 0)
@@ -502,6 +505,12 @@ def test_topics_that_collide_are_made_by_one_request_and_then_exist():
     assert [result.error_code for result in controller.create_topics(both)] == [0, 0]
     again = controller.create_topics(both)
     assert [result.error_code for result in again] == [Errors.TOPIC_ALREADY_EXISTS] * 2
+
+
+def test_no_replica_at_all_cannot_be_placed():
+    brokers = [UsableBroker(id, None, False) for id in range(3)]
+    with pytest.raises(InvalidReplicationFactorException, match="factor 0: the replication factor must be positive"):
+        StripedReplicaPlacer(JavaRandom(1)).place(1, 0, brokers)
 
 
 def test_nothing_can_be_placed_when_nobody_is_alive():

@@ -1,5 +1,7 @@
 """Records replayed into images, and what a broker reads out of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from minikafka.common import directory_id
@@ -28,9 +30,11 @@ from minikafka.metadata.broker_registration import (
     BrokerRegistrationFencingChange,
     BrokerRegistrationInControlledShutdownChange,
 )
+from minikafka.metadata.leader_and_isr import LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_image import EMPTY
 
 TOPIC = "B" * 21 + "A"
 OTHER_TOPIC = "C" * 21 + "A"
@@ -181,6 +185,15 @@ def test_the_next_producer_id_is_the_last_record_s():
         ).next_producer_id
         == 2000
     )
+
+
+def test_an_image_that_knows_a_producer_id_is_not_empty():
+    assert EMPTY.is_empty() and not replace(EMPTY, next_producer_id=0).is_empty()
+
+
+def test_a_leader_and_its_isr_are_made_of_ids():
+    made = LeaderAndIsr.of(1, 5, [1, 2], LeaderRecoveryState.RECOVERED, 7)
+    assert (made.leader, made.leader_epoch, made.isr, made.partition_epoch) == (1, 5, {1, 2}, 7)
 
 
 def local_changes(image, broker_id, *records):

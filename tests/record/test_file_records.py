@@ -16,6 +16,7 @@ from minikafka.record.codecs.compression import Compression
 from minikafka.record.files import file_channel_record_batch
 from minikafka.record.files.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
 from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
@@ -48,6 +49,16 @@ def test_batches_are_found_by_offset(log):
     assert search(42, 0) == LogOffsetPosition(40, 4 * SIZE, SIZE)
     assert search(43, 0) is None
     assert search(0, 3 * SIZE) == LogOffsetPosition(30, 3 * SIZE, SIZE)
+
+
+def test_a_batch_in_a_file_tells_when_its_tombstones_may_go(tmp_path):
+    file_records = FileRecords.open(tmp_path / "0.log")
+    for horizon in (-1, 99):
+        builder = MemoryRecordsBuilder(Compression.NONE, base_offset=horizon + 1, delete_horizon_ms=horizon)
+        builder.append_with_offset(horizon + 1, 5, b"k", None)
+        file_records.append(builder.build())
+    assert [batch.delete_horizon_ms for batch in file_records.batches()] == [None, 99]
+    file_records.close()
 
 
 def test_records_are_found_by_timestamp(log):

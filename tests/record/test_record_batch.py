@@ -102,6 +102,16 @@ def test_compacted_batches_keep_their_offsets_and_count_timestamps_from_the_dele
     assert len(empty.columns()) == empty.summary().count == 0
 
 
+def test_sizes_of_keys_and_values_tell_null_from_empty():
+    """Kafka: `Record.keySize`, `Record.hasKey`, of records of each magic."""
+    for magic in range(3):
+        for key in (None, b"", b"key"):
+            one = MemoryRecords.with_records(Compression.NONE, SimpleRecord(5, key, b"v"), magic=magic)
+            [record] = one.records()
+            assert (record.key_size, record.has_key) == (-1 if key is None else len(key), key is not None)
+            assert (record.value_size, record.has_value) == (1, True)
+
+
 def test_every_header_field_is_read():
     batch = RecordBatch(bytes.fromhex(COMMIT))
     assert batch.is_transactional and batch.is_control_batch and batch.has_producer_id

@@ -75,6 +75,13 @@ def test_json_of_any_depth_is_refused_in_a_short_line(one, option, text):
     assert len(str(refused.value)) < 500
 
 
+@pytest.mark.parametrize("text", ["", " "])
+def test_a_pattern_that_is_empty_is_refused_as_by_the_connector(one, text):
+    """It is found in every name: a variable without a value in a script would read all topics."""
+    with pytest.raises(IllegalArgumentException, match="subscribePattern is empty"):
+        rows(one.directory, subscribePattern=text)
+
+
 @pytest.mark.parametrize("text", ["", "[", "{}", "5", "[5]", "null", DEEP])
 def test_paths_are_a_list(text):
     with pytest.raises(IllegalArgumentException, match="paths is no JSON list of paths"):

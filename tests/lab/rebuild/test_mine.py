@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from minikafka.common import plain_ways
 from minikafka.lab import fresh_log, records, step_through
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.rebuild import learners_code
@@ -219,6 +220,23 @@ def test_an_endless_loop_ends_where_no_system_interrupts_it(monkeypatch):
         log.append_as_leader(records(1), leader_epoch=0)
     assert sys.gettrace() is tracing
     assert filled(fresh_log({"internal.segment.bytes": 200})) == 4
+
+
+def test_what_it_calls_of_minikafka_is_not_left_half_done(monkeypatch):
+    monkeypatch.setattr(learners_code, "HAS_ALARMS", False)
+    done = []
+
+    def calls_minikafka(self, roll_params):
+        done.append(plain_ways.crc32c(bytes(100_000)))
+        return False
+
+    log = fresh_log()
+    with (
+        pytest.raises(LearnersError, match="not ended after 0.001 seconds"),
+        mine(LogSegment.should_roll, calls_minikafka, Guard(limit_s=0.001)),
+    ):
+        log.append_as_leader(records(1), leader_epoch=0)
+    assert len(done) == 1
 
 
 def test_the_time_is_shared_by_all_calls():

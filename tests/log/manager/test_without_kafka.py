@@ -185,6 +185,17 @@ def test_a_second_manager_is_kept_out(one):
         one.make(one.log_dirs)
 
 
+def test_with_a_deleted_log_goes_how_far_it_was_clean(one):
+    """Else the records of a topic that is made anew would count as clean up to there."""
+    fill(one, *P)
+    for partition in P[:3]:
+        one.note_cleaned(partition, 7)
+    directory = one.manager.get_log(P[0]).dir.parent
+    one.manager.async_delete(P[0])
+    kept = (directory / "cleaner-offset-checkpoint").read_text()
+    assert kept == "0\n1\ntopic 2 7\n"
+
+
 def test_a_start_that_fails_leaves_no_thread_behind(one, monkeypatch):
     fill(one, *P)
     one.kill()

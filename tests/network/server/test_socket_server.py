@@ -366,9 +366,11 @@ def test_a_port_that_is_taken_is_told_and_nothing_stays_open():
         }
         other = SocketServer(SocketServerConfig(settings), ManualTime(), echo)
         message = f"Socket server failed to bind to 127.0.0.1:{port}: Address already in use."
-        with pytest.raises(KafkaException, match=message):
+        before = os.listdir("/dev/fd")
+        with pytest.raises(KafkaException, match=message) as refused:
             other.open()
-        assert other.endpoints == []
+        assert other.endpoints == [] and refused.traceback
+        assert os.listdir("/dev/fd") == before, "who keeps the exception keeps no socket"
         other.shutdown()
 
 

@@ -84,7 +84,8 @@ def _replacements(node: ast.AST) -> Iterator[str]:
         case ast.IfExp(test, body, orelse):
             yield f"({text(orelse)} if {text(test)} else {text(body)})"
         case ast.Call(func, [first, second, *rest], keywords) if text(func) not in ("isinstance", "max", "min", "zip"):
-            yield text(ast.Call(func, [second, first, *rest], keywords))
+            if text(first) != text(second):
+                yield text(ast.Call(func, [second, first, *rest], keywords))
         case ast.Expr(ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
             yield "pass"
         case ast.Return(ast.AST() as value) if text(value) != "None":

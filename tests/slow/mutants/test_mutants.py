@@ -27,6 +27,7 @@ def f(a, b=1):
     logger.info("as do log lines", a)
     if not a and b < 2:
         g(a, b)
+    h(b, b)
     return a + b
 '''
     changes = [(mutant.old, mutant.new) for mutant in mutations.mutants("m.py", source)]
@@ -38,6 +39,7 @@ def f(a, b=1):
         ("2", "(2 + 1)"),
         ("g(a, b)", "pass"),
         ("g(a, b)", "g(b, a)"),
+        ("h(b, b)", "pass"),
         ("return a + b", "return None"),
         ("a + b", "((a) - (b))"),
     ]

@@ -20,8 +20,10 @@ from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import partitions, ranges
+from minikafka.spark.jobs.replicas import _digests as digests_of_ranges
 from minikafka.spark.jobs.replicas import replicas
 from tests.spark.drawn_log import NOW
+from tests.spark.jobs.tasks import tasks_of_ranges
 
 PARTITION = TopicPartition("orders", 0)
 
@@ -160,6 +162,14 @@ def clean(log_dir: Path) -> None:
     configs = [word for setting in settings for word in ("--config", setting)]
     result = CliRunner().invoke(main, ["clean", str(log_dir / "orders-0"), "--yes", *configs], catch_exceptions=False)
     assert result.exit_code == 0, result.output
+
+
+def test_a_batch_counts_of_which_only_the_last_record_is_in_both(brokers):
+    """Batches have five records: that of 205 to 209 is the first of 39."""
+    OffsetCheckpointFile(brokers[0] / "log-start-offset-checkpoint").write({PARTITION: 209})
+    found = (each for task in tasks_of_ranges(brokers[0], maxBytesPerTask=3000) for each in task)
+    digests = [row for batch in digests_of_ranges(found, 64) for row in batch.to_pylist()]
+    assert sum(row["batches"] for row in digests) == 39 and {row["start"] for row in digests} == {209}
 
 
 def test_a_single_copy_and_any_number_of_topics(spark, brokers):

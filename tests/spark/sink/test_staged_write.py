@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -43,6 +44,7 @@ from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import shared_directory
+from minikafka.spark.sink import process_id
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
@@ -79,6 +81,22 @@ def test_what_a_write_leaves(tmp_path):
     assert (tmp_path / "data" / "recovery-point-offset-checkpoint").read_text() == "0\n2\nt 0 1\nt 1 1\n"
     ids = {(tmp_path / "data" / name / "partition.metadata").read_text() for name in ("t-0", "t-1")}
     assert len(ids) == 1
+
+
+def test_logs_whose_broker_died_are_not_called_cleanly_shut(tmp_path):
+    """Else it would recover none of them when it starts again, however much of their ends never reached the disk."""
+    write(tmp_path, [row()], topic="other")
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    write(tmp_path, [row()])
+    assert "t-0" in names(tmp_path) and ".kafka_cleanshutdown" not in names(tmp_path)
+
+
+def test_what_a_broker_noted_of_its_clean_stop_stays(tmp_path):
+    """The controller compares the epoch in it with that of the broker's last registration."""
+    noted = '{"version":0,"brokerEpoch":7}'
+    (tmp_path / ".kafka_cleanshutdown").write_text(noted)
+    write(tmp_path, [row()])
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == noted
 
 
 def test_a_partition_without_rows_is_there_and_empty(tmp_path):
@@ -219,12 +237,20 @@ def test_what_a_task_left_that_outlived_its_driver_is_removed(tmp_path):
     assert values(tmp_path) == [b"a"]
 
 
-def test_a_process_that_has_ended_is_known_to_be_dead():
-    code = "from minikafka.spark.sink.process_id import ProcessId; print(*ProcessId.of_driver())"
+@pytest.mark.parametrize("has_proc", [True, False])
+def test_a_process_that_has_ended_is_known_to_be_dead(monkeypatch, has_proc):
+    """By /proc, or by `ps` where there is none, as on macOS: else its unfinished write would stay in the way."""
+    code = "from pathlib import Path; from minikafka.spark.sink import process_id\n"
+    if not has_proc:
+        if shutil.which("ps") is None:
+            pytest.skip("there is no ps")
+        monkeypatch.setattr(process_id, "Path", lambda _: Path("/none"))
+        code += "process_id.Path = lambda _: Path('/none')\n"
+    code += "print(*process_id.ProcessId.of_driver(), sep='|'); input()"
     with subprocess.Popen(
-        [sys.executable, "-c", code + "; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
-        host, pid, started = child.stdout.readline().split()
+        host, pid, started = child.stdout.readline().rstrip("\n").split("|")
         process = ProcessId(host, int(pid), started)
         assert process.may_be_alive
         assert process.pid == child.pid
