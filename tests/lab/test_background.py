@@ -1,5 +1,7 @@
 """What a notebook does while its reader reads, and what a cell says that waits for it."""
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import nbformat
@@ -71,6 +73,40 @@ def test_the_line_names_what_is_waited_for_and_how_long(tmp_path):
 @pytest.mark.slow
 def test_what_fails_or_prints_while_the_reader_reads_shows_in_no_cell(tmp_path):
     assert outputs_of(tmp_path, BEGIN, FAIL, "time.sleep(0.3)", TALK) == [[], [], [], []]
+
+
+TWO_IMPORTS = """
+import sys, threading, time
+from minikafka.lab.stage import workbench
+
+begun, failed = threading.Event(), []
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("pyspark."):
+            begun.set()
+            time.sleep(0.02)
+
+def run(statement):
+    try:
+        exec(statement)
+    except Exception as error:
+        failed.append(error)
+    begun.set()
+
+sys.meta_path.insert(0, Slow())
+beside = threading.Thread(target=run, args=["from pyspark import SparkContext"])
+beside.start()
+begun.wait()
+run("from pyspark.sql import Column")
+beside.join()
+print(failed)
+"""
+
+
+def test_what_wakes_spark_and_a_cell_may_import_it_at_the_same_time():
+    done = subprocess.run([sys.executable, "-c", TWO_IMPORTS], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
 
 
 def test_outside_a_notebook_nothing_is_begun_and_nothing_said():

@@ -155,7 +155,7 @@ _VIEW = {"version_major": 2, "version_minor": 0}
 
 def _awake() -> bool:
     """Whether Spark runs, and nothing is being done while the reader reads."""
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # None also while another thread imports it
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # no pyspark in a browser
     runs = context is not None and context._active_spark_context is not None
     return runs and not any(thread.is_alive() for thread in _doing)
 
