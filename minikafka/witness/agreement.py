@@ -130,7 +130,7 @@ class Agreement:
         first = self.first_difference
         last = f"<b>{say('First difference')}</b> {html.escape(str(first))}" if first else say("No difference.")
         return (
-            f'<table class="agreement"><caption>{self._compared()}</caption>'
+            f'<table class="agreement"><caption style="text-align:left">{self._compared()}</caption>'
             f"<tr><th>{say('quantity')}</th>{head}<th>{say('values')}</th><th>{say('agree?')}</th></tr>"
             f"{''.join(rows)}</table><p>{last}</p>"
         )

@@ -57,6 +57,25 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
     assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
+def test_a_learners_window_stays_as_it_was_left(course, table):
+    working_copy.lay_out(course, table)
+    workspace = table / working_copy.WORKSPACE
+    assert json.loads(workspace.read_text())["data"]["layout-restorer:data"]["left"]["collapsed"]
+    workspace.write_text("as it was left")
+    working_copy.lay_out(course, table)
+    assert workspace.read_text() == "as it was left"
+    assert f"--LabApp.workspaces_dir={workspace.parent}" in working_copy.lab_command(table)
+
+
+def test_no_window_is_kept_where_a_link_leads(course, table, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    table.mkdir()
+    (table / working_copy.WORKSPACE).parent.symlink_to(tmp_path / "foreign")
+    working_copy.lay_out(course, table)
+    assert os.listdir(tmp_path / "foreign") == []
+    assert not any("workspaces_dir" in word for word in working_copy.lab_command(table))
+
+
 def test_two_who_renew_a_notebook_at_once_lose_nothing(course, table, monkeypatch):
     working_copy.lay_out(course, table)
     (table / "01-segments.ipynb").write_text("mine")

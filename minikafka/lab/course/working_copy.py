@@ -44,6 +44,8 @@ from minikafka.tools.tool_command import failures_in_one_line
 
 FIRST_LESSON = "00-start-here.ipynb"
 SOLUTIONS = "solutions"
+WORKSPACE = ".workspaces/default-37a8.jupyterlab-workspace"
+"""Where JupyterLab keeps, in the desk, what was open when it was left; the name is JupyterLab's."""
 
 _JUPYTER = Path(__file__).parent / "jupyter"
 _CHECK = re.compile(r"^\w+\.check\((\w+)\)", re.MULTILINE)
@@ -84,6 +86,9 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
             if leads_to(target, desk) and not is_changed(laid_in(target), laid[name]):
                 target.unlink()
                 del laid[name]
+        workspace = desk / WORKSPACE
+        if leads_to(workspace, desk) and not os.path.lexists(workspace):
+            _copy(_JUPYTER / "workspace.json", workspace)
     return copied
 
 
@@ -176,10 +181,14 @@ def lab_command(desk: Path) -> list[str]:
     """The command that starts JupyterLab on the desk, to be run in `lab_environment()`.
 
     `-P` keeps JupyterLab from importing out of the directory in which the command is given; a notebook's kernel does
-    import from the notebook's directory.
+    import from the notebook's directory. The desk has a workspace of its own: a learner's other notebooks are not
+    opened in it, and at first the lesson has the whole window, with the list of files folded away.
     """
     command = [sys.executable, "-P", "-m", "jupyterlab", f"--ServerApp.root_dir={os.path.abspath(desk)}"]
     command.append(f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}")
+    workspace = desk / WORKSPACE
+    if leads_to(workspace, desk) and not workspace.is_symlink():
+        command.append(f"--LabApp.workspaces_dir={os.path.abspath(workspace.parent)}")
     if os.geteuid() == 0:  # in a container, say: Jupyter demands to be told that this is intended
         command.append("--allow-root")
     return command

@@ -204,6 +204,9 @@ CATALOGUE = {
     "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds.": (
         "这个单元格在等待 Spark 和 Apache Kafka 启动：大约 10 秒。"
     ),
+    "This cell waits for Spark and Apache Kafka, which start on this machine for the first time: a minute or longer.": (
+        "这个单元格在等待 Spark 和 Apache Kafka 启动，这是它们在这台机器上第一次启动：需要一分钟或更久。"
+    ),
     "Search": "搜索",
     "Open it live": "在浏览器中运行",
     "Search (press /)": "搜索（按 /）",

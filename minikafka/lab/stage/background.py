@@ -12,6 +12,9 @@ from minikafka.common.at_hand import HAS_THREADS, IN_A_BROWSER
 from minikafka.witness.spoken import say
 
 SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
+FOR_THE_FIRST_TIME = (
+    "This cell waits for Spark and Apache Kafka, which start on this machine for the first time: a minute or longer."
+)
 _SOON_S = 1.0
 """A cell that is ready sooner says nothing."""
 
@@ -64,8 +67,8 @@ def told_while_starting() -> Iterator[None]:
     if _awake() or not in_a_cell or not _telling.acquire(blocking=False):
         yield
         return
-    line = _Line(say(SPARK_AND_KAFKA))
-    timer = threading.Timer(_SOON_S, line.show)
+    line = _Line("")
+    timer = threading.Timer(_SOON_S, lambda: line.say(say(_what_starts())))
     timer.daemon = True
     timer.start()
     try:
@@ -74,6 +77,15 @@ def told_while_starting() -> Iterator[None]:
         timer.cancel()
         line.clear()
         _telling.release()
+
+
+def _what_starts() -> str:
+    """What a cell waits for, and how long."""
+    from minikafka.jvm.kafka_jars import COORDINATES, cached_classpath
+    from minikafka.witness.kafka.scala_objects import to_compile
+
+    is_fetched = all(cached_classpath(part) is not None for part in COORDINATES)
+    return SPARK_AND_KAFKA if is_fetched and not to_compile() else FOR_THE_FIRST_TIME
 
 
 def told_beside(words: str) -> None:
@@ -155,7 +167,7 @@ _VIEW = {"version_major": 2, "version_minor": 0}
 
 def _awake() -> bool:
     """Whether Spark runs, and nothing is being done while the reader reads."""
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # None also while another thread imports it
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # no pyspark in a browser
     runs = context is not None and context._active_spark_context is not None
     return runs and not any(thread.is_alive() for thread in _doing)
 

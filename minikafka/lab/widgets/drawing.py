@@ -50,14 +50,14 @@ _PAGE_RULES = (
 .widget-html-content:has(>.mk){min-width:0}
 .mk-field:hover rect{stroke:var(--mk-ink);stroke-width:2.5}
 .mk svg{display:block;max-width:max(100%,560px);height:auto} .mk img{max-width:max(100%,560px)}
-.mk pre,.mk code{color:inherit;background:none}
+.mk pre,.mk code{color:inherit;background:none;overflow-wrap:break-word}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
 .mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} div.mk td,div.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
 .mk a{color:var(--mk-leo)} .mk-strong{font-weight:700} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
 .mk .mk-keyword{color:var(--mk-leo);font-weight:700} .mk .mk-string{color:var(--mk-good)} .mk .mk-number{color:var(--mk-lso)} .mk .mk-comment{color:var(--mk-faint);font-style:italic}
 .mk pre .mk-faint .mk-keyword{font-weight:400}
-.mk-line{display:flex;white-space:nowrap} .mk-line>span{white-space:normal;overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
+.mk-line{overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0;overflow-wrap:anywhere}
 """
 )

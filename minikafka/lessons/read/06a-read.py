@@ -241,7 +241,7 @@ erratum(
 #
 # ### What the broker adds
 #
-# `Partition.fetchRecords` calls `Log.read` for every fetch. It notes four marks **before** the read (log start, LSO, HW, LEO), so a record appended meanwhile
+# `Partition.fetchRecords` calls `Log.read`. It notes four marks **before** the read (log start, LSO, HW, LEO), so a record appended meanwhile
 # does not make a follower count as behind. The response carries HW and log start: so followers learn them. A follower whose log differs from the
 # leader's gets no records. It gets `diverging_epoch`: an epoch, and the offset where that epoch ends on the leader.
 #

@@ -137,7 +137,7 @@ versions = in_versions(request, range(3, 14))
 # %%
 predict(
     "bytes-of-name-length",
-    "Version 8 writes the length of the name `orders` in 2 bytes. In how many bytes does version 9 write it?",
+    "Version 8 writes the length of the name orders in 2 bytes. In how many bytes does version 9 write it?",
     ___,
     lambda: field_named(versions.frames[6].data, "name length").size,
 )

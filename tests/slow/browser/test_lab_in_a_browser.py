@@ -59,15 +59,19 @@ def lab(desk):
 
 
 def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
-    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page = chromium.new_page(viewport={"width": 390, "height": 844})
     page.goto(lab.removesuffix("/lab"), timeout=90_000)
     _until(page, "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.isReady", 90)
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path") == FIRST_LESSON
+    assert page.evaluate("() => window.jupyterapp.shell.currentWidget.node.clientWidth") > 300, "the lesson can be read"
     assert page.evaluate("() => [...window.jupyterapp.shell.widgets('main')].length") == 1, "no launcher beside it"
     page.wait_for_timeout(3000)  # the box would come a moment later
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "first-sight.png")
     assert page.locator(".jp-toast, .Toastify__toast, .jp-Dialog").count() == 0
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    page.locator(".jp-SideBar [data-id=filebrowser]").click()
+    page.locator(".jp-DirListing-itemName", has_text="solutions").wait_for(state="visible")
     listed = page.locator(".jp-DirListing-itemName").all_inner_texts()
     assert {FIRST_LESSON, "data", "solutions", "zh"} <= {*listed} and "diagrams" not in listed
     assert not page.locator(".jp-DirListing-itemModified:visible").count()
