@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -108,7 +109,7 @@ class ProduceHandler:
                 invalid[topic_id_partition] = PartitionResponse(Errors.for_exception(error))
 
         def send_response(status: Mapping[TopicIdPartition, PartitionResponse]) -> None:
-            self._send_response(request, status, unauthorized, non_existing, invalid)
+            self._send_response(request, body.acks, {**status, **unauthorized, **non_existing, **invalid})
 
         # 6. Append the rest; the answer comes now or later.
         if not authorized:
@@ -135,27 +136,19 @@ class ProduceHandler:
             else:
                 name, topic_id = self._metadata_cache.get_topic_name(topic.topic_id) or topic.name, topic.topic_id
             for partition in topic.partition_data:
-                key = TopicIdPartition(topic_id, TopicPartition(name, partition.index))
+                key = _topic_id_partition(topic_id, name, partition.index)
                 records = None if partition.records is None else MemoryRecords(partition.records)
                 requested.append((key, records))
         return requested
 
-    def _send_response(
-        self,
-        request: Request,
-        status: Mapping[TopicIdPartition, PartitionResponse],
-        unauthorized: _Status,
-        non_existing: _Status,
-        invalid: _Status,
-    ) -> None:
+    def _send_response(self, request: Request, acks: int, merged: _Status) -> None:
         """Answer for all partitions. Kafka: `handleProduceRequest`, its function `sendResponseCallback`."""
-        merged = {**status, **unauthorized, **non_existing, **invalid}
         has_failed = False
         for key, answer in merged.items():
             if answer.error is not Errors.NONE:
                 has_failed = True
                 logger.debug("%s: %s failed: %s", request, key.topic_partition, answer.error.name)
-        if request.body_of(ProduceRequest).acks == 0:
+        if acks == 0:
             if has_failed:
                 self._request_channel.close_connection(request)
             else:
@@ -182,8 +175,15 @@ class ProduceHandler:
                 if leader.node is not None:
                     leaders[leader.node.id] = leader.node
             topic.partition_responses.append(part)
-        response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
+        if leaders:
+            response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
         return response
+
+
+@lru_cache(maxsize=1 << 14)
+def _topic_id_partition(topic_id: str, topic: str, partition: int) -> TopicIdPartition:
+    """The same object for each request, since making it takes longer than finding it."""
+    return TopicIdPartition(topic_id, TopicPartition(topic, partition))
 
 
 def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecords:
