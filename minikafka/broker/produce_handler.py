@@ -135,7 +135,7 @@ class ProduceHandler:
                 name, topic_id = topic.name, self._metadata_cache.get_topic_id(topic.name)
             else:
                 name, topic_id = self._metadata_cache.get_topic_name(topic.topic_id) or topic.name, topic.topic_id
-            make_key = _topic_id_partition if topic_id == ZERO_UUID else _known_topic_id_partition
+            make_key = _topic_id_partition if topic_id == ZERO_UUID else known_topic_id_partition
             for partition in topic.partition_data:
                 key = make_key(topic_id, name, partition.index)
                 records = None if partition.records is None else MemoryRecords(partition.records)
@@ -185,7 +185,7 @@ def _topic_id_partition(topic_id: str, topic: str, partition: int) -> TopicIdPar
     return TopicIdPartition(topic_id, TopicPartition(topic, partition))
 
 
-_known_topic_id_partition = lru_cache(maxsize=1 << 14)(_topic_id_partition)
+known_topic_id_partition = lru_cache(maxsize=1 << 14)(_topic_id_partition)
 """The same object for each request, since making it takes longer than finding it.
 
 Only for topics that are there: anybody may make up names, which are longer, too.
