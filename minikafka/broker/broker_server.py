@@ -268,9 +268,9 @@ class BrokerServer:
         )
         if ticket.request is not None:
             channel.client_id = ticket.request.header.client_id
-            if not ticket.done:
+            if not ticket.request.is_answered:
                 channel.waiting_request = ticket.request
-                if ticket.done:  # meanwhile, by another thread
+                if ticket.request.is_answered:  # meanwhile, by another thread
                     channel.waiting_request = None
         if self.fatal is None:
             self.publish()

@@ -149,7 +149,8 @@ class KafkaApis:
         Whatever a handler raises becomes an error response. Only a produce request without records is left without any
         answer, as by Kafka. Kafka: `KafkaApis.handle`.
         """
-        logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
         try:
             # 1. Which handler serves it? (`Request.parse` has checked that its version is enabled.)
             self._handlers.get(request.header.api_key, self._handle_unserved)(request)

@@ -1,7 +1,8 @@
 """What a broker does with a produce request before and after the replica manager."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -70,7 +71,7 @@ class ProduceHandler:
         body, version = request.body_of(ProduceRequest), request.header.api_version
         requested = self._requested(body)
         # 1. Transactional batches need a transactional id, and the right to write with it.
-        if any(_is_transactional(records) for _, records in requested):
+        if _has_transactional_records(requested):
             transactional_id = body.transactional_id
             if transactional_id is None or not self._auth_helper.authorize(
                 request, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
@@ -84,20 +85,21 @@ class ProduceHandler:
         # 2. A topic id that does not exist: only request versions with ids have an error for it.
         known = []
         for topic_id_partition, records in requested:
-            if not topic_id_partition.topic and version >= FIRST_VERSION_WITH_TOPIC_IDS:
+            if not topic_id_partition.topic_partition.topic and version >= FIRST_VERSION_WITH_TOPIC_IDS:
                 non_existing[topic_id_partition] = PartitionResponse(Errors.UNKNOWN_TOPIC_ID)
             else:
                 known.append((topic_id_partition, records))
         # 3. Which topics may be written? Each is asked about once.
         writable = self._auth_helper.filter_by_authorized(
-            request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
+            request, AclOperation.WRITE, ResourceType.TOPIC, [key.topic_partition.topic for key, _ in known]
         )
         for topic_id_partition, records in known:
             # 4. Does the partition exist? (A user who may not write to the topic does not learn it.)
-            if topic_id_partition.topic not in writable:
+            topic_partition = topic_id_partition.topic_partition
+            if topic_partition.topic not in writable:
                 unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
                 continue
-            if not self._metadata_cache.contains(topic_id_partition.topic_partition):
+            if self._metadata_cache.get_partition(topic_partition) is None:
                 non_existing[topic_id_partition] = PartitionResponse(Errors.UNKNOWN_TOPIC_OR_PARTITION)
                 continue
             # 5. One batch, of a format and compression that this version allows.
@@ -107,13 +109,12 @@ class ProduceHandler:
                 invalid[topic_id_partition] = PartitionResponse(Errors.for_exception(error))
 
         def send_response(status: Mapping[TopicIdPartition, PartitionResponse]) -> None:
-            self._send_response(request, status, unauthorized, non_existing, invalid)
+            self._send_response(request, body.acks, {**status, **unauthorized, **non_existing, **invalid})
 
         # 6. Append the rest; the answer comes now or later.
         if not authorized:
             send_response({})
             return
-        request.waits_for = "the replicas of " + ", ".join(str(key.topic_partition) for key in authorized)
         self._replica_manager.handle_produce_append(
             timeout_ms=body.timeout_ms,
             required_acks=body.acks,
@@ -123,6 +124,8 @@ class ProduceHandler:
             response_callback=send_response,
             transaction_supported_operation=TransactionSupportedOperation.of_produce_version(version),
         )
+        if not request.is_answered:
+            request.waits_for = "the replicas of " + ", ".join(str(key.topic_partition) for key in authorized)
 
     def _requested(self, body: ProduceRequest) -> list[tuple[TopicIdPartition, MemoryRecords | None]]:
         """Every partition with its topic's id and name, as far as they are known, and its records."""
@@ -132,27 +135,22 @@ class ProduceHandler:
                 name, topic_id = topic.name, self._metadata_cache.get_topic_id(topic.name)
             else:
                 name, topic_id = self._metadata_cache.get_topic_name(topic.topic_id) or topic.name, topic.topic_id
+            make_key = _topic_id_partition if topic_id == ZERO_UUID else known_topic_id_partition
             for partition in topic.partition_data:
-                key = TopicIdPartition(topic_id, TopicPartition(name, partition.index))
-                records = None if partition.records is None else MemoryRecords.readable_records(partition.records)
+                key = make_key(topic_id, name, partition.index)
+                records = None if partition.records is None else MemoryRecords(partition.records)
                 requested.append((key, records))
         return requested
 
-    def _send_response(
-        self,
-        request: Request,
-        status: Mapping[TopicIdPartition, PartitionResponse],
-        unauthorized: _Status,
-        non_existing: _Status,
-        invalid: _Status,
-    ) -> None:
+    def _send_response(self, request: Request, acks: int, merged: _Status) -> None:
         """Answer for all partitions. Kafka: `handleProduceRequest`, its function `sendResponseCallback`."""
-        merged = {**status, **unauthorized, **non_existing, **invalid}
-        failed = {key: answer.error for key, answer in merged.items() if answer.error is not Errors.NONE}
-        for key, error in failed.items():
-            logger.debug("%s: %s failed: %s", request, key.topic_partition, error.name)
-        if request.body_of(ProduceRequest).acks == 0:
-            if failed:
+        has_failed = False
+        for key, answer in merged.items():
+            if answer.error is not Errors.NONE:
+                has_failed = True
+                logger.debug("%s: %s failed: %s", request, key.topic_partition, answer.error.name)
+        if acks == 0:
+            if has_failed:
                 self._request_channel.close_connection(request)
             else:
                 self._request_channel.send_no_op_response(request)
@@ -165,20 +163,33 @@ class ProduceHandler:
         response = ProduceResponse()
         leaders: dict[int, Node] = {}
         topics: dict[tuple[str, str], TopicProduceResponse] = {}
-        for key, answer in merged.items():
-            topic = topics.get((key.topic, key.topic_id))
+        for (topic_id, topic_partition), answer in merged.items():
+            name, index = topic_partition
+            topic = topics.get((name, topic_id))
             if topic is None:
-                topic = topics[key.topic, key.topic_id] = TopicProduceResponse(name=key.topic, topic_id=key.topic_id)
+                topic = topics[name, topic_id] = TopicProduceResponse(name=name, topic_id=topic_id)
                 response.responses.append(topic)
-            part = _partition_response(key.partition, answer)
+            part = _partition_response(index, answer)
             if answer.error is Errors.NOT_LEADER_OR_FOLLOWER and version >= FIRST_VERSION_WITH_LEADERS:
-                leader = self._current_leaders.get(key.topic_partition, request.listener_name)
+                leader = self._current_leaders.get(topic_partition, request.listener_name)
                 part.current_leader.leader_id, part.current_leader.leader_epoch = leader.leader_id, leader.leader_epoch
                 if leader.node is not None:
                     leaders[leader.node.id] = leader.node
             topic.partition_responses.append(part)
-        response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
+        if leaders:
+            response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
         return response
+
+
+def _topic_id_partition(topic_id: str, topic: str, partition: int) -> TopicIdPartition:
+    return TopicIdPartition(topic_id, TopicPartition(topic, partition))
+
+
+known_topic_id_partition = lru_cache(maxsize=1 << 14)(_topic_id_partition)
+"""The same object for each request, since making it takes longer than finding it.
+
+Only for topics that are there: anybody may make up names, which are longer, too.
+"""
 
 
 def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecords:
@@ -212,10 +223,13 @@ def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecor
     return records
 
 
-def _is_transactional(records: MemoryRecords | None) -> bool:
-    """Whether its first batch is part of a transaction. Kafka: `RequestUtils.hasTransactionalRecords`."""
-    first = None if records is None else next(records.batches(), None)
-    return first is not None and first.is_transactional
+def _has_transactional_records(requested: Iterable[tuple[TopicIdPartition, MemoryRecords | None]]) -> bool:
+    """Whether any first batch is part of a transaction. Kafka: `RequestUtils.hasTransactionalRecords`."""
+    for _, records in requested:
+        first = None if records is None else next(records.batches(), None)
+        if first is not None and first.is_transactional:
+            return True
+    return False
 
 
 def _partition_response(index: int, answer: PartitionResponse) -> PartitionProduceResponse:

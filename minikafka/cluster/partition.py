@@ -87,6 +87,12 @@ class EnoughReplicas(NamedTuple):
     error: Errors
 
 
+_NOT_LEADER = EnoughReplicas(False, Errors.NOT_LEADER_OR_FOLLOWER)
+_NOT_REACHED = EnoughReplicas(False, Errors.NONE)
+_REACHED_BY_TOO_FEW = EnoughReplicas(True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+_REACHED = EnoughReplicas(True, Errors.NONE)
+
+
 class ActiveProducers(NamedTuple):
     """The producers of a partition, or the error that says why there are none to show.
 
@@ -209,7 +215,7 @@ class Partition:
     @property
     def leader_log_if_local(self) -> Log | None:
         """The log if this broker leads, else None. Kafka: `Partition.leaderLogIfLocal`."""
-        return self.log if self.is_leader else None
+        return self.log if self.leader_replica_id == self._local_broker_id else None
 
     @property
     def local_log_or_exception(self) -> Log:
@@ -531,10 +537,6 @@ class Partition:
         for listener in self._listeners:
             listener.on_becoming_follower(self.topic_partition)
 
-    def _high_watermark_updated(self, offset: int) -> None:
-        for listener in self._listeners:
-            listener.on_high_watermark_updated(self.topic_partition, offset)
-
     # Appending
 
     def append_records_to_leader(
@@ -607,13 +609,13 @@ class Partition:
         """
         leader_log = self.leader_log_if_local
         if leader_log is None:
-            return EnoughReplicas(False, Errors.NOT_LEADER_OR_FOLLOWER)
+            return _NOT_LEADER
         maximal_isr = self.partition_state.maximal_isr
         if leader_log.high_watermark < required_offset:
-            return EnoughReplicas(False, Errors.NONE)
+            return _NOT_REACHED
         if self._effective_min_isr(leader_log) > len(maximal_isr):
-            return EnoughReplicas(True, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-        return EnoughReplicas(True, Errors.NONE)
+            return _REACHED_BY_TOO_FEW
+        return _REACHED
 
     def maybe_start_transaction_verification(
         self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
@@ -853,7 +855,10 @@ class Partition:
         old_high_watermark = leader_log.maybe_increment_high_watermark(new_high_watermark)
         if old_high_watermark is None:
             return False
-        logger.debug("%sHigh watermark raised from %s to %s", self._log_ident, old_high_watermark, new_high_watermark)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(
+                "%sHigh watermark raised from %s to %s", self._log_ident, old_high_watermark, new_high_watermark
+            )
         return True
 
     @property
@@ -1220,7 +1225,8 @@ class _HighWatermarkListener(LogOffsetsListener):
         self._partition = partition
 
     def on_high_watermark_updated(self, offset: int) -> None:
-        self._partition._high_watermark_updated(offset)
+        for listener in self._partition._listeners:
+            listener.on_high_watermark_updated(self._partition.topic_partition, offset)
 
 
 _NO_ISR = CommittedPartitionState(frozenset(), LeaderRecoveryState.RECOVERED)

@@ -18,7 +18,7 @@ class OwnProcess:
 
     def require(self, what: str) -> None:
         """Raises KafkaStorageException in another process; `what` was opened, as words for the message."""
-        if not self.is_this:
+        if os.getpid() != self._id:
             raise KafkaStorageException(
                 f"{what} was opened by process {self._id}; process {os.getpid()}, which was forked from it, must not "
                 "change it"

@@ -7,7 +7,7 @@ Kafka: `UnifiedLog.analyzeAndValidateRecords`, `UnifiedLog.analyzeAndValidatePro
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from minikafka.common.errors import (
     CorruptRecordException,
@@ -154,7 +154,8 @@ def trim_invalid_bytes(records: MemoryRecords, valid_bytes: int) -> MemoryRecord
     return MemoryRecords.readable_records(records.buffer[:valid_bytes])
 
 
-class ProducerStateAnalysis(NamedTuple):
+@dataclass(slots=True)
+class ProducerStateAnalysis:
     """What an append does to producers: their new states, the transactions it ends, or the batch it repeats.
 
     Kafka: `UnifiedLog.AnalyzeAndValidateProducerStateResult`.

@@ -43,7 +43,7 @@ class LeaderEpochFileCache:
         # The entries by epoch.
         self._epochs: SortedMap[EpochEntry] = SortedMap()
         for entry in checkpoint.read():
-            self._assign(entry)
+            self._assign(*entry)
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that `epoch` begins at `start_offset`, and write the file if that is new.
@@ -53,7 +53,7 @@ class LeaderEpochFileCache:
         Raises `IllegalArgumentException` for negative values.
         Kafka: `LeaderEpochFileCache.assign(int, long)`.
         """
-        if self._assign(EpochEntry(epoch, start_offset)):
+        if self._assign(epoch, start_offset):
             self._write_to_file()
 
     @property
@@ -147,22 +147,20 @@ class LeaderEpochFileCache:
         with self._lock:
             self._epochs.clear()
 
-    def _assign(self, entry: EpochEntry) -> bool:
-        """Add `entry`; False when it was known."""
-        if entry.epoch < 0 or entry.start_offset < 0:
+    def _assign(self, epoch: int, start_offset: int) -> bool:
+        """Add the entry; False when it was known."""
+        if epoch < 0 or start_offset < 0:
             raise IllegalArgumentException(
-                f"Received invalid partition leader epoch entry EpochEntry[epoch={entry.epoch}, "
-                f"startOffset={entry.start_offset}]"
+                f"Received invalid partition leader epoch entry EpochEntry[epoch={epoch}, startOffset={start_offset}]"
             )
         with self._lock:
             latest = self._epochs.last()
-            if latest is not None and entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
+            if latest is not None and epoch == latest.epoch and start_offset >= latest.start_offset:
                 return False
-            removed = _pop_last_while(
-                self._epochs, lambda old: old.epoch >= entry.epoch or old.start_offset >= entry.start_offset
-            )
-            self._epochs[entry.epoch] = entry
-        if len(removed) > 1 or (removed and removed[0].start_offset != entry.start_offset):
+            entry = EpochEntry(epoch, start_offset)
+            removed = _pop_last_while(self._epochs, lambda old: old.epoch >= epoch or old.start_offset >= start_offset)
+            self._epochs[epoch] = entry
+        if len(removed) > 1 or (removed and removed[0].start_offset != start_offset):
             logger.warning(
                 "[LeaderEpochCache %s] New epoch entry %s caused truncation of conflicting entries %s. "
                 "Cache now contains %s entries.",

@@ -329,6 +329,12 @@ class Log:
         self._log_dir_lock: LogDirLock | None = None
         # The segments, the log end offset and the recovery point.
         self._local_log = local_log
+        self.topic_partition = local_log.topic_partition
+        """The partition that this log stores. Kafka: `UnifiedLog.topicPartition`."""
+        self.config = local_log.config
+        """The settings in force; `update_config` replaces them. Kafka: `UnifiedLog.config`."""
+        self.time = local_log.time
+        """The clock."""
         self.log_start_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
@@ -359,11 +365,6 @@ class Log:
     # What the log is
 
     @property
-    def topic_partition(self) -> TopicPartition:
-        """The partition that this log stores. Kafka: `UnifiedLog.topicPartition`."""
-        return self._local_log.topic_partition
-
-    @property
     def dir(self) -> Path:
         """The partition's directory, under its present name. Kafka: `UnifiedLog.dir`."""
         return self._local_log.dir
@@ -384,16 +385,6 @@ class Log:
         return self._local_log.is_future
 
     @property
-    def config(self) -> LogConfig:
-        """The settings in force. Kafka: `UnifiedLog.config`."""
-        return self._local_log.config
-
-    @property
-    def time(self) -> Time:
-        """The clock."""
-        return self._local_log.time
-
-    @property
     def scheduler(self) -> Scheduler:
         """What does the background work."""
         return self._local_log.scheduler
@@ -405,7 +396,8 @@ class Log:
 
     def update_config(self, new_config: LogConfig) -> LogConfig:
         """Replace the settings and return the old ones. Kafka: `UnifiedLog.updateConfig`."""
-        old_config, self._local_log.config = self._local_log.config, new_config
+        old_config = self.config
+        self.config = self._local_log.config = new_config
         return old_config
 
     # Offsets

@@ -135,17 +135,14 @@ class LogConfig(AbstractConfig):
         self.message_timestamp_after_max_ms = self.get_int("message.timestamp.after.max.ms")
         self.leader_replication_throttled_replicas = tuple(self.get_list("leader.replication.throttled.replicas"))
         self.follower_replication_throttled_replicas = tuple(self.get_list("follower.replication.throttled.replicas"))
-
-    @property
-    def max_segment_ms(self) -> int:
+        self.max_segment_ms = self.segment_ms
         """The age (ms) at which a segment is rolled.
 
         Only rolled segments are compacted, so a compacted topic rolls after `max.compaction.lag.ms` at the latest.
         Kafka: `LogConfig.maxSegmentMs`.
         """
         if self.compact and self.max_compaction_lag_ms > 0:
-            return min(self.max_compaction_lag_ms, self.segment_ms)
-        return self.segment_ms
+            self.max_segment_ms = min(self.max_compaction_lag_ms, self.segment_ms)
 
     @property
     def init_file_size(self) -> int:

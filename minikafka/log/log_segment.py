@@ -520,7 +520,8 @@ class LogSegment:
 
         Kafka: `LogSegment.timeWaitedForRoll`.
         """
-        self._load_first_batch_timestamp()
+        if self._rolling_based_timestamp is None:
+            self._load_first_batch_timestamp()
         timestamp = self._rolling_based_timestamp
         if timestamp is not None and timestamp >= 0:
             return message_timestamp - timestamp
@@ -531,7 +532,8 @@ class LogSegment:
 
         Kafka: `LogSegment.getFirstBatchTimestamp`.
         """
-        self._load_first_batch_timestamp()
+        if self._rolling_based_timestamp is None:
+            self._load_first_batch_timestamp()
         timestamp = self._rolling_based_timestamp
         return timestamp if timestamp is not None and timestamp >= 0 else LONG_MAX
 
@@ -650,10 +652,9 @@ class LogSegment:
         return last_entry
 
     def _load_first_batch_timestamp(self) -> None:
-        if self._rolling_based_timestamp is None:
-            for batch in self.log.batches():
-                self._rolling_based_timestamp = batch.max_timestamp
-                break
+        for batch in self.log.batches():
+            self._rolling_based_timestamp = batch.max_timestamp
+            break
 
 
 def _delete_where_future_replica_went(file: Path) -> None:

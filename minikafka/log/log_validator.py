@@ -1,7 +1,8 @@
 """What a leader does to incoming batches: it refuses bad ones and gives good ones offsets, epoch and timestamps."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from minikafka.common.errors import (
     ApiException,
@@ -28,7 +29,8 @@ from minikafka.record.kernels.record_walk import RecordsSummary
 B = TypeVar("B", bound=Batch)
 
 
-class ValidationResult(NamedTuple):
+@dataclass(slots=True)
+class ValidationResult:
     """The outcome of a validation.
 
     - `log_append_time_ms`: the time of the validation (ms).

@@ -81,7 +81,7 @@ class MetadataCache:
 
     def get_topic_id(self, topic_name: str) -> str:
         """The id of the topic of that name, `ZERO_UUID` if there is none. Kafka: `KRaftMetadataCache.getTopicId`."""
-        topic = self._current_image.topics.get_topic(topic_name)
+        topic = self._current_image.topics.topics_by_name.get(topic_name)
         return ZERO_UUID if topic is None else topic.id
 
     def get_topic_name(self, topic_id: str) -> str | None:
@@ -106,7 +106,7 @@ class MetadataCache:
 
     def get_partition(self, topic_partition: TopicPartition) -> PartitionRegistration | None:
         """The partition as the latest image has it; None if there is none."""
-        topic = self._current_image.topics.get_topic(topic_partition.topic)
+        topic = self._current_image.topics.topics_by_name.get(topic_partition.topic)
         return None if topic is None else topic.partitions.get(topic_partition.partition)
 
     def get_leader_and_isr(self, topic_name: str, partition_id: int) -> LeaderAndIsr | None:

@@ -20,6 +20,7 @@ class ApiKey(IntEnum):
     """What a request asks for; the value is what stands in its header. Kafka: `ApiKeys`, its methods."""
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def for_id(cls, number: int) -> Self:
         """The API of this number. Raises IllegalArgumentException. Kafka: `ApiKeys.forId`."""
         try:
@@ -61,6 +62,7 @@ class ApiKey(IntEnum):
         lowest, highest = self.versions
         return Versions(lowest, highest - self.request_schema.latest_unstable)
 
+    @lru_cache(maxsize=1024)
     def is_version_enabled(self, version: int) -> bool:
         """Whether a request of this version is taken: of ApiVersions any is, and answered with an error.
 
@@ -70,14 +72,17 @@ class ApiKey(IntEnum):
         lowest, highest = self.stable_versions
         return self == _API_VERSIONS or lowest <= version <= highest
 
+    @lru_cache(maxsize=1024)
     def in_scope(self, listener: ListenerType) -> bool:
         """Whether such requests are heard at that kind of listener. Kafka: `ApiKeys.inScope`."""
         return listener in self.request_schema.listeners
 
+    @lru_cache(maxsize=1024)
     def request_header_version(self, version: int) -> int:
         """2 with tagged fields, 1 without. Kafka: `ApiKeys.requestHeaderVersion`."""
         return 2 if self._is_flexible(version) else 1
 
+    @lru_cache(maxsize=1024)
     def response_header_version(self, version: int) -> int:
         """1 with tagged fields, 0 without; ApiVersions' is 0, for it comes before anything is agreed upon.
 
@@ -85,7 +90,6 @@ class ApiKey(IntEnum):
         """
         return 1 if self._is_flexible(version) and self != _API_VERSIONS else 0
 
-    @lru_cache(maxsize=1024)
     def _is_flexible(self, version: int) -> bool:
         struct = self.request_schema.struct
         return struct.flexible.has(version, struct.possible)

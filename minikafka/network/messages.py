@@ -23,7 +23,9 @@ from minikafka.messages.message_sink import MessageSink
 from minikafka.network.api_keys import ApiKeys
 
 LARGEST_MESSAGE = INT_MAX
+_API_KEY_AND_VERSION = struct.Struct(">hh")
 _CORRELATION_ID_AND_LENGTH = struct.Struct(">ih")
+_NO_TAGGED_FIELDS = b"\0"
 BAD_BYTES = (RuntimeError, IllegalArgumentException, KafkaException)
 """What reading a message raises: Java's own runtime exceptions, and Kafka's."""
 
@@ -45,10 +47,9 @@ class RequestHeader(NamedTuple):
     @classmethod
     def read(cls, source: MessageBytes) -> "RequestHeader":
         """The header in front of `source`. Raises InvalidRequestException. Kafka: `RequestHeader.parse`."""
-        number = -1
+        start = source.position
         try:
-            number = source.read_int(2)
-            version = source.read_int(2)
+            number, version = source.read_struct(_API_KEY_AND_VERSION)
             api_key = ApiKeys.for_id(number)
             if not api_key.has_valid_version:
                 raise InvalidRequestException(
@@ -61,8 +62,10 @@ class RequestHeader(NamedTuple):
         except InvalidRequestException:
             raise
         except BAD_BYTES as error:
+            front = source.data[start : start + 2]
+            guess = int.from_bytes(front, "big", signed=True) if len(front) == 2 else -1
             raise InvalidRequestException(
-                f"Error parsing request header. Our best guess of the apiKeyId is: {number}"
+                f"Error parsing request header. Our best guess of the apiKeyId is: {guess}"
             ) from error
         return cls(api_key, version, correlation_id, client_id)
 
@@ -105,10 +108,11 @@ def response_sink(header: RequestHeader, body: Message) -> MessageSink:
     api_key, version = header.api_key, header.api_version
     if api_key is ApiKeys.API_VERSIONS and not header.is_api_version_supported:
         version = 0
-    sink = MessageSink()
-    sink.write(header.correlation_id.to_bytes(4, "big", signed=True))
+    front = header.correlation_id.to_bytes(4, "big", signed=True)
     if api_key.response_header_version(version) == 1:
-        sink.write_unsigned_varint(0)
+        front += _NO_TAGGED_FIELDS
+    sink = MessageSink()
+    sink.write(front)
     write_message(body, sink, version)
     return sink
 

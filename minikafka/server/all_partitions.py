@@ -68,17 +68,16 @@ class AllPartitions:
         Raises KafkaStorageException, NotLeaderOrFollowerException and UnknownTopicOrPartitionException as
         `get_partition_or_error` says, and UnknownTopicIdException. Kafka: `ReplicaManager.getPartitionOrException`.
         """
+        asked = topic_partition.topic_partition if isinstance(topic_partition, TopicIdPartition) else topic_partition
+        found = self.get_partition_or_error(asked)
+        if isinstance(found, Errors):
+            raise _exception(found, asked)
         if isinstance(topic_partition, TopicIdPartition):
-            partition = self.get_partition_or_exception(topic_partition.topic_partition)
-            topic_id = partition.topic_id or self.metadata_cache.get_topic_id(topic_partition.topic)
+            topic_id = found.topic_id or self.metadata_cache.get_topic_id(topic_partition.topic)
             if topic_partition.topic_id not in (ZERO_UUID, topic_id):
                 raise UnknownTopicIdException(
                     f"Partition {topic_partition}'s topic id doesn't match the one on disk {topic_id}.'"
                 )
-            return partition
-        found = self.get_partition_or_error(topic_partition)
-        if isinstance(found, Errors):
-            raise _exception(found, topic_partition)
         return found
 
     def local_log(self, topic_partition: TopicPartition) -> Log | None:

@@ -63,8 +63,9 @@ class DelayedProduce(DelayedOperation):
                 status.acks_pending = False
                 status.response_status.error = error
         # 3. All are settled: answer.
-        if any(status.acks_pending for _, status in self.produce_status):
-            return False
+        for _, status in self.produce_status:
+            if status.acks_pending:
+                return False
         return self.force_complete()
 
     def on_complete(self) -> None:

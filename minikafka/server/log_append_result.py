@@ -1,12 +1,13 @@
 """What became of the append to one partition of a produce request."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from minikafka.common.error_codes import Errors
 from minikafka.log.log_append_info import LogAppendInfo
 
 
-class LogAppendResult(NamedTuple):
+@dataclass(slots=True)
+class LogAppendResult:
     """The result of `ReplicaManager._append_to_local_log` for one partition.
 
     - `info`: what the log said, or `LogAppendInfo.unknown(…)` when the append failed.

@@ -371,7 +371,8 @@ class ReplicaManager(AllPartitions):
         `action_queue`: where the completion of what waits is put, None for the manager's own queue.
         Kafka: `ReplicaManager.appendRecordsToLeader`.
         """
-        start_ms = self._time.milliseconds()
+        is_timed = logger.isEnabledFor(logging.DEBUG)
+        start_ms = self._time.milliseconds() if is_timed else 0
         results = self._append_to_local_log(
             internal_topics_allowed,
             origin,
@@ -380,7 +381,8 @@ class ReplicaManager(AllPartitions):
             verification_guards or {},
             transaction_version,
         )
-        logger.debug("Produce to local log in %d ms", self._time.milliseconds() - start_ms)
+        if is_timed:
+            logger.debug("Produce to local log in %d ms", self._time.milliseconds() - start_ms)
         self._add_complete_purgatory_action(action_queue or self._default_action_queue, results)
         return results
 

@@ -1,5 +1,6 @@
 """The keys under which delayed operations are watched."""
 
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from minikafka.common.topic_partition import TopicPartition
@@ -28,6 +29,7 @@ class TopicPartitionOperationKey(NamedTuple):
     partition: int
 
     @staticmethod
+    @lru_cache(maxsize=1 << 14)
     def of(topic_partition: TopicPartition) -> "TopicPartitionOperationKey":
         """The key of a partition."""
         return TopicPartitionOperationKey(topic_partition.topic, topic_partition.partition)

@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.broker.produce_handler import known_topic_id_partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.uuid import ZERO_UUID, random_uuid
@@ -103,6 +104,15 @@ def test_acks_that_do_not_exist_are_found_out_only_where_something_may_be_append
     assert wrong.error_code == Errors.INVALID_REQUIRED_ACKS
     unknown = only_partition(answer_of(three.produce(0, {("no", 0): batch()}, acks=7), ApiKeys.PRODUCE, 9))
     assert unknown.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_names_that_somebody_makes_up_are_not_kept(three):
+    answer_of(three.produce(0, {("t", 0): batch()}), ApiKeys.PRODUCE, 9)
+    kept = known_topic_id_partition.cache_info().currsize
+    for number in range(10):
+        answer_of(three.produce(0, {(f"no{number}", 0): batch()}), ApiKeys.PRODUCE, 9)
+    answer_of(three.produce(0, {("t", 0): batch()}), ApiKeys.PRODUCE, 9)
+    assert known_topic_id_partition.cache_info().currsize == kept
 
 
 def test_a_client_learns_who_leads_instead(three):

@@ -203,6 +203,14 @@ def test_header_of_an_api_that_is_gone_or_never_was():
         ApiKeys.for_id(-1)
 
 
+@pytest.mark.parametrize(
+    ("data", "guess"), [(b"", -1), (b"\0", -1), (b"\0\3", 3), (b"\0\3\0\1\0", 3), (b"\x03\xe8\0\0", 1000)]
+)
+def test_a_header_that_ends_early_tells_its_number_if_it_is_there(data, guess):
+    with pytest.raises(InvalidRequestException, match=f"best guess of the apiKeyId is: {guess}$"):
+        RequestHeader.read(MessageBytes(data))
+
+
 @pytest.mark.parametrize(("name", "snake"), [("timeoutMs", "timeout_ms"), ("isr", "isr"), ("apiKeys", "api_keys")])
 def test_names_of_fields(name, snake):
     assert snake_case(name) == snake

@@ -174,10 +174,10 @@ def test_a_closed_file_is_neither_read_nor_written(log):
 
 
 def test_a_file_may_not_outgrow_an_int(log):
-    log._size = 2**31 - 100
+    log.size_in_bytes = 2**31 - 100
     with pytest.raises(IllegalArgumentException, match="is too large for segment with current file position at"):
         log.append(_batch(50))
-    log._size = 5 * SIZE
+    log.size_in_bytes = 5 * SIZE
 
 
 def test_a_file_is_renamed_and_deleted_while_open(log):

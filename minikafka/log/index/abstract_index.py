@@ -200,7 +200,8 @@ class AbstractIndex:
 
     def can_append_offset(self, offset: int) -> bool:
         """True when `offset` fits an entry of this index. Kafka: `AbstractIndex.canAppendOffset`."""
-        return 0 <= to_long(offset - self.base_offset) <= INT_MAX
+        relative = offset - self.base_offset
+        return 0 <= relative <= INT_MAX or 0 <= to_long(relative) <= INT_MAX
 
     def _truncate_to_entries(self, entries: int) -> None:
         raise NotImplementedError

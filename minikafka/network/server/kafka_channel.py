@@ -103,7 +103,7 @@ class KafkaChannel:
         and InvalidReceiveException. Kafka: `KafkaChannel.read`, `NetworkReceive.readFrom`.
         """
         # 1. Begin with what was read ahead, else read: into the request once its size is known.
-        if self._request is None and not self._begin_request() and not self.waits_for_memory:
+        if self._request is None and not (self._ahead and self._begin_request()) and not self.waits_for_memory:
             self._ahead += scratch[: self._read_into(scratch)]
             self._begin_request()
         elif self._request is not None and self._received < len(self._request):
@@ -157,7 +157,9 @@ class KafkaChannel:
 
     def send(self, pieces: Sequence[Piece]) -> bool:
         """Begin to send an answer, and say whether it has gone out. Raises OSError. Kafka: `KafkaChannel.setSend`."""
-        size = sum([len(piece) if isinstance(piece, _BYTES) else piece.size_in_bytes for piece in pieces])
+        size = 0
+        for piece in pieces:
+            size += len(piece) if isinstance(piece, _BYTES) else piece.size_in_bytes
         self._sends.append(size.to_bytes(_SIZE))
         self._sends.extend(pieces)
         return self.write()

@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, KafkaException
@@ -74,6 +75,7 @@ class SocketServer:
         self._channels: OrderedDict[str, KafkaChannel] = OrderedDict()  # the one that was idle longest comes first
         self._last_active_ms: dict[str, int] = {}
         self._next_connection_index = 0
+        self._connections_changed = True  # how many there are, since `_watch_acceptors` looked
         self._now_ms = time.hi_res_clock_ms()  # when this round of the loop has begun to work
         self._next_idle_close_check_ms = 0
         self._selector = selectors.DefaultSelector()
@@ -161,7 +163,8 @@ class SocketServer:
     def _poll(self) -> None:
         """Kafka: `Processor.run`, `Processor.processNewResponses`, `Acceptor.run`."""
         # 1. Listeners are watched as long as there is room for a connection, requests read while there is memory.
-        self._watch_acceptors()
+        if self._connections_changed:
+            self._watch_acceptors()
         while self._without_memory and not self._memory_pool.is_out_of_memory:
             self._ready.append(self._without_memory.popleft())
         # 2. Wait, but not while something is ready.
@@ -186,10 +189,13 @@ class SocketServer:
                 if event & selectors.EVENT_READ:
                     self._read(key.data)
         # 6. Who has to go.
-        self._close_excess_connections()
-        self._close_idle_connections()
+        if self._connections_changed:
+            self._close_excess_connections()
+        if self._now_ms >= self._next_idle_close_check_ms:
+            self._close_idle_connections()
 
     def _watch_acceptors(self) -> None:
+        self._connections_changed = any(each.rests_until_ms > self._now_ms for each in self._acceptors)  # look again
         for acceptor in self._acceptors:
             has_room = self.connection_quotas.connection_slot_available(acceptor.endpoint.listener_name)
             is_watched = has_room and acceptor.rests_until_ms <= self._now_ms
@@ -218,6 +224,7 @@ class SocketServer:
             except OSError as error:
                 logger.error("Error while accepting connection: %s", error)
                 acceptor.rests_until_ms = self._now_ms + _WITHOUT_DESCRIPTORS_MS
+                self._connections_changed = True
                 return
             self._accept(acceptor, connection, address)
 
@@ -251,6 +258,7 @@ class SocketServer:
             channel_id, connection, listener_name, client_address, self._max_request_size, self._memory_pool
         )
         self._channels[channel_id] = channel
+        self._connections_changed = True
         self._last_active_ms[channel_id] = self._time.hi_res_clock_ms()
         self._watch(channel)
         return channel
@@ -282,7 +290,7 @@ class SocketServer:
             return
         # 4. Hand it over: it is answered now or later. If it cannot be parsed, close the connection.
         try:
-            self._handle(request, channel, lambda answer: self._answer(channel, answer))
+            self._handle(request, channel, partial(self._answer, channel))
         except Exception:
             logger.exception("Exception while processing request from %s", channel)
             self._close(channel)
@@ -307,7 +315,7 @@ class SocketServer:
         else:
             assert not isinstance(answer, NoBytes)
             self._is_active(channel)
-            self._go_on_sending(channel, lambda: channel.send(answer.pieces))
+            self._go_on_sending(channel, partial(channel.send, answer.pieces))
 
     def _write(self, channel: KafkaChannel) -> None:
         if channel.is_open and channel.is_sending:
@@ -373,7 +381,7 @@ class SocketServer:
 
     def _close_idle_connections(self) -> None:
         """Kafka: `Selector.maybeCloseOldestConnection`."""
-        if self._max_idle_ms < 0 or self._now_ms < self._next_idle_close_check_ms:
+        if self._max_idle_ms < 0:
             return
         while self._channels:
             channel = next(iter(self._channels.values()))
@@ -388,6 +396,7 @@ class SocketServer:
         """Kafka: `Processor.close`."""
         if self._channels.pop(channel.id, None) is None:
             return
+        self._connections_changed = True
         del self._last_active_ms[channel.id]
         if channel.watched_events:
             self._selector.unregister(channel.socket)

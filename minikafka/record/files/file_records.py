@@ -51,7 +51,7 @@ class FileRecords:
     Kafka: `FileRecords`.
     """
 
-    __slots__ = ("file", "channel", "start", "end", "is_slice", "_size")
+    __slots__ = ("file", "channel", "start", "end", "is_slice", "size_in_bytes")
 
     def __init__(self, file: Path, channel: FileChannel, start: int, end: int, *, is_slice: bool):
         """Bytes `start` … `end` (exclusive) of the open file. `FileRecords.open` and `slice` make these."""
@@ -60,16 +60,16 @@ class FileRecords:
         self.start = start  # bytes from the beginning of the file; 0 unless this is a slice
         self.end = end  # exclusive; an open end is INT_MAX
         self.is_slice = is_slice
+        self.size_in_bytes = end - start  # of a slice: the size of the file does not matter to a view
+        """Bytes that hold batches. Kafka: `FileRecords.sizeInBytes`."""
         if is_slice:
-            # The size of the file does not matter to a view.
-            self._size = end - start
             return
         size = channel.size
         if size > INT_MAX:
             raise KafkaException(
                 f"The size of segment {file} ({size}) is larger than the maximum allowed segment size of {INT_MAX}"
             )
-        self._size = min(size, end) - start
+        self.size_in_bytes = min(size, end) - start
 
     @staticmethod
     def open(
@@ -99,11 +99,6 @@ class FileRecords:
             channel.close()
             raise
 
-    @property
-    def size_in_bytes(self) -> int:
-        """Bytes that hold batches. Kafka: `FileRecords.sizeInBytes`."""
-        return self._size
-
     # Reading
 
     def read(self, position: int, size: int) -> bytearray:
@@ -122,7 +117,7 @@ class FileRecords:
 
     def to_memory_records(self) -> MemoryRecords:
         """All batches, read into memory."""
-        return MemoryRecords.readable_records(self.read(0, self._size))
+        return MemoryRecords.readable_records(self.read(0, self.size_in_bytes))
 
     def slice(self, position: int, size: int) -> "FileRecords":
         """A fixed view on at most `size` bytes from `position` on, relative to this slice's start.
@@ -134,7 +129,7 @@ class FileRecords:
         return FileRecords(self.file, self.channel, start, start + available, is_slice=True)
 
     def _available_bytes(self, position: int, size: int) -> int:
-        current_size = self._size
+        current_size = self.size_in_bytes
         if position < 0:
             raise IllegalArgumentException(f"Invalid position: {position} in read from {self}")
         if position > current_size:
@@ -149,11 +144,11 @@ class FileRecords:
 
     def whole_batches(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
         """The complete batches, read as a whole; see `whole_batches`. Kafka: `FileRecords.batches`."""
-        return whole_batches(self, self.start, self.end if self.is_slice else self._size)
+        return whole_batches(self, self.start, self.end if self.is_slice else self.size_in_bytes)
 
     def batches_from(self, start: int) -> Iterator[FileChannelRecordBatch]:
         """The complete batches from byte `start` of the file on. Kafka: `FileRecords.batchesFrom`."""
-        return file_batches(self, start, self.end if self.is_slice else self._size)
+        return file_batches(self, start, self.end if self.is_slice else self.size_in_bytes)
 
     def records(self) -> Iterator[AnyRecord]:
         """The records of all batches. Kafka: `AbstractRecords.records`."""
@@ -231,7 +226,7 @@ class FileRecords:
         below this slice's end. Kafka: `FileRecords.writeTo`.
         """
         new_size = min(self.channel.size, self.end) - self.start
-        old_size = self._size
+        old_size = self.size_in_bytes
         if new_size < old_size:
             raise KafkaException(
                 f"Size of FileRecords {self.file.absolute()} has been truncated during write: "
@@ -247,12 +242,13 @@ class FileRecords:
         Raises IllegalArgumentException when the file would grow beyond 2147483647 bytes.
         """
         size = len(records.buffer)
-        if size > INT_MAX - self._size:
+        if size > INT_MAX - self.size_in_bytes:
             raise IllegalArgumentException(
-                f"Append of size {size} bytes is too large for segment with current file position at {self._size}"
+                f"Append of size {size} bytes is too large for segment with current file position at "
+                f"{self.size_in_bytes}"
             )
-        written = self.channel.write(records.buffer, self._size)
-        self._size += written
+        written = self.channel.write(records.buffer, self.size_in_bytes)
+        self.size_in_bytes += written
         return written
 
     def truncate_to(self, target_size: int) -> int:
@@ -260,7 +256,7 @@ class FileRecords:
 
         Raises KafkaException when `target_size` is negative or above the present size.
         """
-        original_size = self._size
+        original_size = self.size_in_bytes
         if target_size > original_size or target_size < 0:
             raise KafkaException(
                 f"Attempt to truncate log segment {self.file} to {target_size} bytes failed, "
@@ -268,12 +264,12 @@ class FileRecords:
             )
         if target_size < self.channel.size:
             self.channel.truncate(target_size)
-            self._size = target_size
+            self.size_in_bytes = target_size
         return original_size - target_size
 
     def trim(self) -> None:
         """Cut off what was preallocated and not used. Kafka: `FileRecords.trim`."""
-        self.truncate_to(self._size)
+        self.truncate_to(self.size_in_bytes)
 
     def flush(self) -> None:
         """Force the file down to the device. Kafka: `FileRecords.flush`."""
@@ -316,7 +312,7 @@ class FileRecords:
             return 0
 
     def __repr__(self) -> str:
-        return f"FileRecords(size={self._size}, file={self.file}, start={self.start}, end={self.end})"
+        return f"FileRecords(size={self.size_in_bytes}, file={self.file}, start={self.start}, end={self.end})"
 
 
 def _maybe_leader_epoch(leader_epoch: int) -> int | None:

@@ -23,16 +23,25 @@ def batches(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterat
     """The batches between bytes `start` and `end` (exclusive) of `buffer`; an incomplete one ends the iteration.
 
     Raises CorruptRecordException at a size below 14 or a magic outside 0 … 2. Views on a bytearray (or other writable
-    bytes) can be changed in place. Kafka: `ByteBufferLogInputStream.nextBatch`, `RecordBatchIterator`.
+    bytes) can be changed in place. Kafka: `RecordBatchIterator`.
     """
     view = memoryview(buffer)[start:end]
-    length = len(view)
     position = 0
-    while (size := next_batch_size(view, position)) is not None and size <= length - position:
-        batch_end = position + size
-        batch = view[position:batch_end]
-        yield RecordBatch(batch) if batch[MAGIC_OFFSET] == CURRENT_MAGIC_VALUE else LegacyRecordBatch(batch)
-        position = batch_end
+    while (batch := next_batch(view, position)) is not None:
+        yield batch
+        position += len(batch.buffer)
+
+
+def next_batch(view: memoryview, position: int) -> RecordBatch | LegacyRecordBatch | None:
+    """The batch at `position`, None when there is no whole one.
+
+    Raises what `batches` raises. Kafka: `ByteBufferLogInputStream.nextBatch`.
+    """
+    size = next_batch_size(view, position)
+    if size is None or size > len(view) - position:
+        return None
+    batch = view[position : position + size]
+    return RecordBatch(batch) if batch[MAGIC_OFFSET] == CURRENT_MAGIC_VALUE else LegacyRecordBatch(batch)
 
 
 def next_batch_size(view: memoryview, position: int = 0) -> int | None:

@@ -7,7 +7,7 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.control_record import EndTransactionMarker
-from minikafka.record.format.log_input_stream import batches, next_batch_size
+from minikafka.record.format.log_input_stream import next_batch, next_batch_size
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import AnyRecord, SimpleRecord
 from minikafka.record.format.record_batch import (
@@ -36,7 +36,7 @@ class MemoryRecords:
     Kafka: `MemoryRecords`.
     """
 
-    __slots__ = ("buffer", "_batches")
+    __slots__ = ("buffer", "size_in_bytes", "_batches")
 
     EMPTY: ClassVar["MemoryRecords"]
 
@@ -44,17 +44,14 @@ class MemoryRecords:
         view = memoryview(buffer)
         # The bytes of all batches, and of an incomplete one at the end.
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
+        self.size_in_bytes = len(view)
+        """All bytes, those of an incomplete last batch included. Kafka: `MemoryRecords.sizeInBytes`."""
         self._batches: list[RecordBatch | LegacyRecordBatch] | None = None  # known once the first walk is over
 
     @staticmethod
     def readable_records(buffer: BytesLike) -> "MemoryRecords":
         """The batches in `buffer` (bytes-like). Kafka: `MemoryRecords.readableRecords`."""
         return MemoryRecords(buffer)
-
-    @property
-    def size_in_bytes(self) -> int:
-        """All bytes, those of an incomplete last batch included. Kafka: `MemoryRecords.sizeInBytes`."""
-        return len(self.buffer)
 
     def valid_bytes(self) -> int:
         """Bytes of the complete batches; raises what `batches` raises. Kafka: `MemoryRecords.validBytes`."""
@@ -68,11 +65,11 @@ class MemoryRecords:
         return self._walk() if self._batches is None else iter(self._batches)
 
     def _walk(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
-        walked, size = [], 0
-        for batch in batches(self.buffer):
+        walked, position = [], 0
+        while (batch := next_batch(self.buffer, position)) is not None:
             walked.append(batch)
-            size += len(batch.buffer)
-            if size == len(self.buffer):  # the last one
+            position += len(batch.buffer)
+            if position == self.size_in_bytes:  # the last one
                 self._batches = walked
             yield batch
         self._batches = walked

@@ -118,24 +118,20 @@ class RecordBatch:
     Kafka: `DefaultRecordBatch`.
     """
 
-    __slots__ = ("_buffer", "_header")
+    __slots__ = ("buffer", "_header")
 
     def __init__(self, buffer: BytesLike):
         """A view on `buffer` (bytes-like), which holds the batch and nothing else."""
-        self._buffer = buffer if type(buffer) is memoryview else memoryview(buffer)
+        self.buffer = buffer if type(buffer) is memoryview else memoryview(buffer)
+        """The bytes of the batch."""
         self._header: tuple[int, ...] | None = None  # numbered as in `HEADER`
 
     def _load(self) -> tuple[int, ...] | ShortHeader:
-        if len(self._buffer) >= RECORD_BATCH_OVERHEAD:
-            header: tuple[int, ...] = HEADER.unpack_from(self._buffer)
+        if len(self.buffer) >= RECORD_BATCH_OVERHEAD:
+            header: tuple[int, ...] = HEADER.unpack_from(self.buffer)
             self._header = header
             return header
-        return ShortHeader(self._buffer)
-
-    @property
-    def buffer(self) -> memoryview:
-        """The bytes of the batch."""
-        return self._buffer
+        return ShortHeader(self.buffer)
 
     @property
     def base_offset(self) -> int:
@@ -279,7 +275,7 @@ class RecordBatch:
 
     def compute_checksum(self) -> int:
         """The CRC-32C of everything from the attributes on. Kafka: `DefaultRecordBatch.computeChecksum`."""
-        return crc32c(self._buffer[ATTRIBUTES_OFFSET:])
+        return crc32c(self.buffer[ATTRIBUTES_OFFSET:])
 
     def is_valid(self) -> bool:
         """True when the size and the CRC are right. Kafka: `RecordBatch.isValid`."""
@@ -303,12 +299,12 @@ class RecordBatch:
 
     def set_last_offset(self, offset: int) -> None:
         """Move the batch so that it ends at `offset`, inclusive. Kafka: `MutableRecordBatch.setLastOffset`."""
-        _LONG.pack_into(self._buffer, 0, to_long(offset - self.last_offset_delta))
+        _LONG.pack_into(self.buffer, 0, to_long(offset - self.last_offset_delta))
         self._header = None
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
         """Set the leader epoch, which the CRC does not cover. Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
-        _INT.pack_into(self._buffer, LOG_OVERHEAD, epoch)
+        _INT.pack_into(self.buffer, LOG_OVERHEAD, epoch)
         self._header = None
 
     def set_max_timestamp(self, timestamp_type: TimestampType, max_timestamp: int) -> None:
@@ -325,9 +321,9 @@ class RecordBatch:
             is_control=self.is_control_batch,
             is_delete_horizon_set=self.has_delete_horizon,
         )
-        _SHORT.pack_into(self._buffer, ATTRIBUTES_OFFSET, attributes)
-        _LONG.pack_into(self._buffer, _MAX_TIMESTAMP_OFFSET, max_timestamp)
-        _UNSIGNED_INT.pack_into(self._buffer, CRC_OFFSET, self.compute_checksum())
+        _SHORT.pack_into(self.buffer, ATTRIBUTES_OFFSET, attributes)
+        _LONG.pack_into(self.buffer, _MAX_TIMESTAMP_OFFSET, max_timestamp)
+        _UNSIGNED_INT.pack_into(self.buffer, CRC_OFFSET, self.compute_checksum())
         self._header = None
 
     # Records
@@ -428,20 +424,20 @@ class RecordBatch:
         """The bytes of the records. Those of an uncompressed batch are all at hand; a stream is opened."""
         header = self._header or self._load()
         if header[5] & COMPRESSION_CODEC_MASK == 0:
-            return StreamWindow(None, data=self._buffer, position=RECORD_BATCH_OVERHEAD)
+            return StreamWindow(None, data=self.buffer, position=RECORD_BATCH_OVERHEAD)
         compression_type = self.compression_type
         if header[12] == 0:
             return StreamWindow(None)
-        return StreamWindow(pieces(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2), max_bytes)
+        return StreamWindow(pieces(compression_type, self.buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2), max_bytes)
 
     # Bytes and text
 
     def write_to(self, buffer: bytearray) -> None:
         """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
-        buffer += self._buffer
+        buffer += self.buffer
 
     def __eq__(self, other: object) -> bool:
-        return self._buffer == other._buffer if isinstance(other, RecordBatch) else NotImplemented
+        return self.buffer == other.buffer if isinstance(other, RecordBatch) else NotImplemented
 
     def __repr__(self) -> str:
         return (

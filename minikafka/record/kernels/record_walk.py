@@ -94,7 +94,8 @@ class RecordWalk:
         Raises RecordTooLargeException where the stream turns out to be longer than `max_bytes` (None: no limit).
         """
         window = self._open_window(max_bytes)
-        window.fill(WINDOW_SIZE)
+        if not window.ended:
+            window.fill(WINDOW_SIZE)
         index, out = self._decode(window, 0, self._count, 0)
         summary = RecordsSummary(index, out)
         while self._goes_on(window, out):
@@ -187,7 +188,7 @@ class RecordWalk:
 
     def _error_at_end(self, window: StreamWindow, out: Column) -> Exception | None:
         """What a reader meets after the last sound record, None for a sound batch."""
-        status = int(out[kernel.STATUS])
+        status = out[kernel.STATUS]
         if status == kernel.OK:
             return window.error
-        return exception_of(status, int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2]), self._mode, window.error)
+        return exception_of(int(status), int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2]), self._mode, window.error)
