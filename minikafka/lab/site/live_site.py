@@ -106,7 +106,9 @@ def live_site() -> Path:
     whole = cache_dir() / f"live-{digest.hexdigest()[:16]}"
     if not whole.is_dir():
         with tempfile.TemporaryDirectory(dir=cache_dir()) as place:
-            _build(Path(place), made_of, sources).rename(whole)
+            built = _build(Path(place), made_of, sources)
+            if not whole.is_dir():  # somebody else may have built the same meanwhile
+                built.rename(whole)
         for old in cache_dir().glob("live-*"):
             if old != whole:
                 shutil.rmtree(old, ignore_errors=True)
