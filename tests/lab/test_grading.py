@@ -113,7 +113,9 @@ def graded(school, *arguments: str, **options) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_class(school):
-    names = ("sound", "half", "cheating", "broken", "empty", "browser")
+    (school / "class" / "half" / "minikafka-work.json").write_text("[]")
+    (school / "class" / "cut off.json").write_text('{"what": "minika')
+    names = ("sound", "half", "cheating", "broken", "empty", "cut off.json", "browser")
     told = graded(school, "--json", "--seed", "7", *(str(school / "class" / name) for name in names))
     assert (told.returncode, told.stderr) == (0, "")
     grades = {grade["submission"]: grade for grade in map(json.loads, told.stdout.splitlines())}
@@ -123,6 +125,7 @@ def test_a_class(school):
         "cheating": (1, 5),
         "broken": (0, 5),
         "empty": (0, 5),
+        "cut off.json": (0, 5),
         "browser": (3, 5),
     }
     asked = [mark["task"]["name"] for mark in grades["sound"]["marks"] if mark["task"]["kind"] == PREDICTION]
@@ -143,6 +146,12 @@ def test_a_class(school):
     )
     assert "NameError: name 'clamps' is not defined\n`from minikafka.lessons.high_watermark.rungs" in why["cheating"][4]
     assert set(why["broken"]) == {f"{LESSON} is no notebook"} and set(why["empty"]) == {f"{LESSON} is missing"}
+    assert set(why["cut off.json"]) == {"no notebook was handed in"}
+    unread = {name: grade["unread"] for name, grade in grades.items() if grade["unread"]}
+    assert unread == {
+        "half": ["minikafka-work.json is not what my_progress() lets you download"],
+        "cut off.json": ["cut off.json is damaged, or not what my_progress() lets you download"],
+    }
 
 
 def test_tasks_that_share_a_reason_share_a_line():
@@ -161,6 +170,7 @@ def test_tasks_that_share_a_reason_share_a_line():
     empty = Grade("empty", tuple(Mark(task, 0, "it is missing") for task in tasks))
     assert explained(empty) == ["empty: 01-small, all 6 tasks: it is missing"]
     assert explained(Grade("sound", (Mark(tasks[0], 1),))) == []
+    assert explained(Grade("sound", (Mark(tasks[0], 1),), ("it is damaged",))) == ["sound: it is damaged"]
 
 
 def test_an_explanation_can_quote_a_line():

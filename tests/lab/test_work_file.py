@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -93,6 +94,7 @@ def test_of_two_desks_the_later_outcome_and_the_earlier_success_are_known(tmp_pa
     [
         (lambda work: "no JSON", "damaged, or not what"),
         (lambda work: "[" * 100_000, "damaged, or not what"),
+        (lambda work: {**work, "more": float("nan")}, "damaged, or not what"),
         (lambda work: {"cells": []}, "is not what my_progress"),
         (lambda work: {**work, "version": 2}, "later version"),
         (lambda work: {**work, "progress": {"version": 1}}, "damaged: ValueError"),
@@ -131,6 +133,37 @@ def test_the_command_lays_out_and_takes(file, tmp_path, monkeypatch):
 
 def test_who_grades_gets_the_functions_of_the_file_alone_or_in_a_directory(file, tmp_path):
     for submission in (file, tmp_path):
-        with unpacked(submission) as directories:
+        with unpacked(submission) as (directories, _):
             (answered,) = read_in_every_language(directories[-1], REBUILD)
         assert any("max(log_start" in line for line in map(ast.unparse, answered.statements))
+
+
+def test_half_a_character_is_taken_as_it_was_written(browser, desk, tmp_path):
+    half = "    return '\\ud83d'  # \ud83d\n"
+    lines = (browser / REBUILD).read_text().replace(json.dumps(ANSWERED), json.dumps(half))
+    (browser / REBUILD).write_text(lines)
+    (tmp_path / NAME).write_bytes(work_of(browser))
+    assert take(tmp_path / NAME, desk)[0] == f"{REBUILD}: taken"
+    assert half in [line for cell in json.loads((desk / REBUILD).read_bytes())["cells"] for line in cell["source"]]
+    assert lay_out(COURSE, desk) == []
+    assert json.loads(work_of(desk))["notebooks"] == json.loads((tmp_path / NAME).read_bytes())["notebooks"]
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_what_lies_beside_it(file, tmp_path):
+    cut_off = file.read_bytes()[:-100]
+    for number, make in enumerate(
+        [
+            lambda path: path.write_bytes(cut_off),
+            lambda path: path.write_text("[]"),
+            lambda path: path.mkdir(),
+            lambda path: os.mkfifo(path),
+            lambda path: path.symlink_to(file),
+            lambda path: path.symlink_to("nowhere"),
+        ]
+    ):
+        make(tmp_path / f"minikafka-work ({number}).json")
+    with unpacked(tmp_path) as (directories, unread):
+        assert read_in_every_language(directories[-1], REBUILD)
+        assert len(directories) == 2 and len(unread) == 6
+    with unpacked(tmp_path / "minikafka-work (1).json") as (directories, unread):
+        assert not directories and len(unread) == 1

@@ -579,6 +579,13 @@ def test_the_example_of_the_docstring_runs(tmp_path, monkeypatch):
     assert doctest.DocTestRunner().run(example) == doctest.TestResults(failed=0, attempted=10)
 
 
+def test_a_name_that_is_no_partitions_leaves_no_directory(tmp_path):
+    for name in ("orders", "orders-", "orders-one"):
+        with pytest.raises(KafkaException, match="is not in the form of topic-partition"):
+            Log.open(tmp_path / name)
+    assert not [*tmp_path.iterdir()], "no broker would start beside one"
+
+
 def test_a_log_of_a_running_broker_is_not_opened_beside_it(tmp_path):
     with Broker(tmp_path, topics={"t": 1}) as broker:
         broker.append("t", 0, b"a")

@@ -85,7 +85,7 @@ def read_work(file: Path, course: Path = COURSE, *, follow_links: bool = True) -
     if data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
         raise WorkFileError(f"{file.name} has more values than all notebooks of the course together")
     try:
-        content = json.loads(data)
+        content = json.loads(data, parse_constant=_refused)
     except (ValueError, RecursionError):
         raise WorkFileError(f"{file.name} is damaged, or not what my_progress() lets you download") from None
     if not isinstance(content, dict) or content.get("what") != "minikafka, a learner's work":
@@ -100,6 +100,11 @@ def read_work(file: Path, course: Path = COURSE, *, follow_links: bool = True) -
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise WorkFileError(f"{file.name} is damaged: {type(error).__name__}: {error}"[:200]) from None
     return Work(of_lessons, kept, tuple(name for name, _ in held if name not in known))
+
+
+def _refused(constant: str) -> None:
+    """What Python reads as JSON, and a browser does not: NaN and infinities. Raises ValueError."""
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _translations(course: Path) -> list[Path]:
@@ -138,20 +143,25 @@ def _cells(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def unpacked(submission: Path, course: Path = COURSE) -> Iterator[list[Path]]:
+def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Path], list[str]]]:
     """The directories in which the notebooks of a submission are: it may be a file of work, or a directory, in which
-    files of work may lie beside notebooks. Raises WorkFileError, OSError.
+    files of work may lie beside notebooks; and for each file of work that cannot be read, why. Raises OSError where
+    there is no room.
     """
-    files = [submission] if submission.is_file() else sorted(submission.glob(_FILES))
+    directories, unread = [submission] if submission.is_dir() else [], []
     with tempfile.TemporaryDirectory() as place:
-        directories = [submission] if submission.is_dir() else []
-        for number, file in enumerate(files):
+        for number, file in enumerate(sorted(submission.glob(_FILES)) if directories else [submission]):
+            try:
+                work = read_work(file, course, follow_links=False)
+            except (WorkFileError, OSError) as failure:
+                unread.append(str(failure))
+                continue
             directory = Path(place, str(number)).resolve()
-            for name, notebook in read_work(file, course, follow_links=False).notebooks.items():
+            for name, notebook in work.notebooks.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 (directory / name).write_bytes(as_notebook(notebook))
             directories.append(directory)
-        yield directories
+        yield directories, unread
 
 
 def take(file: Path, desk: Path = DESK) -> list[str]:

@@ -351,8 +351,8 @@ def _with_functions(data: bytes, functions: Mapping[str, str]) -> bytes:
 
 
 def as_notebook(notebook: dict[str, Any]) -> bytes:
-    """The bytes of a notebook's file."""
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+    """The bytes of a notebook's file. Half a character, as a browser may keep one, gets JSON's own escape."""
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _to_lay(source: Path) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name, whole_before
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.course.work_file import WorkFileError, unpacked
+from minikafka.lab.course.work_file import unpacked
 from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
@@ -34,10 +34,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Grade:
-    """The marks of one submission, in the order of the course; `name` is its directory's."""
+    """The marks of one submission, in the order of the course; `name` is its directory's. `unread`: why files of work
+    that were handed in cannot be read.
+    """
 
     name: str
     marks: tuple[Mark, ...]
+    unread: tuple[str, ...] = ()
 
     def points(self, kind: str | None = None) -> tuple[int, int]:
         """The points, and how many there are: of one kind of task, or of all."""
@@ -51,7 +54,8 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
     Functions are looked for in the notebook to rebuild, then in the one to read, where they stood in earlier editions.
-    Of a lesson that was cut into halves, what was handed in of the whole one counts for both.
+    Of a lesson that was cut into halves, what was handed in of the whole one counts for both. A file of work that
+    cannot be read brings nothing.
 
     Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
     where the disk has no room.
@@ -59,11 +63,8 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     if not submission.exists():
         raise ValueError(f"{submission} is no directory of notebooks")
     lessons = list(lessons)
-    try:
-        with unpacked(submission, lessons[0].parent if lessons else COURSE) as directories:
-            return Grade(submission.name, tuple(_marks(directories, lessons, terms)))
-    except WorkFileError as damaged:
-        raise ValueError(str(damaged)) from damaged
+    with unpacked(submission, lessons[0].parent if lessons else COURSE) as (directories, unread):
+        return Grade(submission.name, tuple(_marks(directories, lessons, terms)), tuple(unread))
 
 
 def _marks(directories: Sequence[Path], lessons: Iterable[Path], terms: Terms) -> list[Mark]:
@@ -102,7 +103,7 @@ def _handed_in(directories: Sequence[Path], names: Iterable[str]) -> _HandedIn:
                 found += read_in_every_language(directory, name)
             except (ValueError, OSError) as unreadable:
                 reasons.append(str(unreadable))
-    return _HandedIn(found) if found else _HandedIn(why_not=reasons[0])
+    return _HandedIn(found) if found else _HandedIn(why_not=reasons[0] if reasons else "no notebook was handed in")
 
 
 def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str) -> list[Mark]:
@@ -203,13 +204,15 @@ def _unread(answered: Sequence[Answered]) -> str:
 
 
 def explained(of: Grade) -> list[str]:
-    """A line for each reason for which points were lost. Tasks of a lesson that share a reason share its line."""
+    """A line for each file that cannot be read, and for each reason for which points were lost. Tasks of a lesson that
+    share a reason share its line.
+    """
     lost: dict[tuple[str, str], list[Assignment]] = {}
     for mark in of.marks:
         if not mark.points:
             lost.setdefault((mark.task.lesson, mark.why), []).append(mark.task)
     in_lesson = Counter(mark.task.lesson for mark in of.marks)
-    return [
+    return [f"{of.name}: {why}" for why in of.unread] + [
         f"{of.name}: {lesson}, {_named(tasks, all_of_them=len(tasks) == in_lesson[lesson] > 1)}: {why}"
         for (lesson, why), tasks in lost.items()
     ]

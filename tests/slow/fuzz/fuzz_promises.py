@@ -1,7 +1,7 @@
 """Drawn steps of three replicas, for as long as there is time: `python -m tests.slow.fuzz.fuzz_promises --minutes 10`.
 
-Each seed draws a hundred examples. Where a promise of `tests.replication.replication_machine.Replication` is broken,
-the shortest such example is printed, and the seed that leads to it again.
+Each seed draws a hundred examples. Where a promise of `tests.slow.replication.replication_machine.Replication` is
+broken, the shortest such example is printed, and the seed that leads to it again.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import traceback
 from hypothesis import Phase, seed
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.replication.replication_machine import Replication, examples
+from tests.slow.replication.replication_machine import Replication, examples
 
 EXAMPLES = 100
 """How many examples a seed draws."""

@@ -4,8 +4,8 @@ import pytest
 
 from minikafka.witness.replicas.differ import compare
 from minikafka.witness.replicas.workload import ReplicaWorkload
-from tests.replication.stories import STORIES
-from tests.replication.story_checks import check_claims
+from tests.slow.replication.stories import STORIES
+from tests.slow.replication.story_checks import check_claims
 
 pytestmark = pytest.mark.slow
 

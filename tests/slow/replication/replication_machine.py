@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.replication.replicas import BROKERS, MIN_ISR, Replicas
+from tests.slow.replication.replicas import BROKERS, MIN_ISR, Replicas
 
 broker_ids = st.sampled_from(BROKERS)
 

@@ -5,8 +5,8 @@ from hypothesis import seed
 from hypothesis.stateful import run_state_machine_as_test
 
 from minikafka.lab.stage.planted_bugs import planted
-from tests.replication.replicas import Replicas
-from tests.replication.replication_machine import OnlyDivergence, OnlyLosses, Replication, examples
+from tests.slow.replication.replicas import Replicas
+from tests.slow.replication.replication_machine import OnlyDivergence, OnlyLosses, Replication, examples
 
 pytestmark = pytest.mark.usefixtures("silent")
 
