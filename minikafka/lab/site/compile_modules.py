@@ -13,7 +13,6 @@ from importlib._bootstrap_external import _code_to_hash_pyc  # type: ignore[attr
 
 _SITE = "/lib/python3.14/site-packages/"
 _STANDARD = "/lib/python314.zip/"
-_KERNEL = "import piplite.piplite, pyodide_kernel"
 _WITH_SOURCE = "minikafka-"
 """The wheel whose source stays beside the compiled code: lessons show it."""
 _STUBS = "jedi/third_party/"
@@ -26,7 +25,7 @@ _LEFT_OUT = tuple(
 
 def compile_loaded(folder: str, imports: str) -> None:
     """Run `imports`, a statement a line, as far as they can be run; compile in `folder` what is loaded then."""
-    for statement in [_KERNEL, *imports.splitlines()]:
+    for statement in imports.splitlines():
         with suppress(Exception):
             exec(statement, {})
     loaded = {

@@ -3,15 +3,19 @@
 
 JupyterLite is a JupyterLab of static files, and Pyodide a Python in WebAssembly. Both lie on the site itself, with
 minikafka's wheel and those that it needs: no other host is asked for anything. The notebooks are the course's own.
-Pyodide loads minikafka, with what it depends on, when a cell first imports it: it is a package in Pyodide's own list.
 
-Of the modules that a lesson's start imports, the wheels bring the compiled code, too.
+The kernel starts with the page, beside JupyterLite, and imports what the notebook's cells will: see `in_browser/`. All
+wheels are one file there, without what no lesson needs; of the modules that a lesson's start imports it has the
+compiled code.
 
 A build takes a minute and depends on few things, so it is kept in the cache until one of them changes.
 """
 
+import gzip
 import hashlib
+import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -53,12 +57,18 @@ _READ_ONLY = {
     "14-wire": _NEEDS_SOCKETS,
 }
 _COMPILE = Path(__file__).with_name("compile_modules.mjs")
+_IN_BROWSER = Path(__file__).with_name("in_browser")
+_BEFORE_ALL_ELSE = ("begin_with_the_page.js", "name_sliders.js")
+"""The scripts of `in_browser/` that the page of a notebook runs first."""
+_PACKED = ".packed"
+"""What `in_browser/python.mjs` opens; the end of these files' names."""
+_LEFT_OUT = re.compile(r"pygments/lexers/(?!__init__|_mapping|python\.|special\.).*|.*\.dist-info/(RECORD|licenses/.*)")
+"""Of the wheels, what no lesson needs: a megabyte of other languages' colours, and lists for an installer."""
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
-_NEEDED = ["click", "cramjam", "ipython", "ipywidgets", "pygments", "xxhash"]
 _OF_THE_KERNEL = ("micropip", "piplite", "ipykernel", "comm", "pyodide-kernel", "jedi", "ipython")
-"""What JupyterLite's kernel would find and install one after the other, if Pyodide did not load it at once."""
-_NEEDED_BY_IPYWIDGETS = ["comm", "ipython", "traitlets"]
+"""What JupyterLite's kernel would find and install, were it not told that it is there."""
+_IMPORTS_OF_THE_KERNEL = ["import piplite.piplite", "import pyodide_kernel"]
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 _VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
@@ -96,7 +106,9 @@ def live_site() -> Path:
     whole = cache_dir() / f"live-{digest.hexdigest()[:16]}"
     if not whole.is_dir():
         with tempfile.TemporaryDirectory(dir=cache_dir()) as place:
-            _build(Path(place), made_of, sources).rename(whole)
+            built = _build(Path(place), made_of, sources)
+            if not whole.is_dir():  # somebody else may have built the same meanwhile
+                built.rename(whole)
         for old in cache_dir().glob("live-*"):
             if old != whole:
                 shutil.rmtree(old, ignore_errors=True)
@@ -144,7 +156,9 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
         shutil.copy(of_the_kernel, pyodide)
     _list_packages(pyodide)
     _compile_modules(pyodide, place / "imports")
+    _pack(pyodide)
     _list_packages(pyodide)
+    _lay_down_scripts(built)
     _configure(built / "jupyter-lite.json")
     return built
 
@@ -186,31 +200,76 @@ def _list_packages(pyodide: Path) -> None:
             "package_type": "package", "unvendored_tests": False,
             "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         }  # fmt: skip
-    packages["minikafka"]["depends"] = _NEEDED
-    packages["ipywidgets"]["depends"] = _NEEDED_BY_IPYWIDGETS
     listed["packages"] = packages
     (pyodide / "pyodide-lock.json").write_text(json.dumps(listed), encoding="utf-8")
 
 
 def _compile_modules(pyodide: Path, imports: Path) -> None:
-    imports.write_text("\n".join(sorted(_imports())), encoding="utf-8")
+    every = {line for lines in _imports().values() for line in lines}
+    imports.write_text("\n".join([*_IMPORTS_OF_THE_KERNEL, *sorted(every)]), encoding="utf-8")
     command = [node_s("node"), str(_COMPILE), str(pyodide), str(imports)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise PartsError(f"{_COMPILE.name}: {done.stderr.strip()[-300:]}")
 
 
-def _imports() -> set[str]:
-    """The statements by which the notebooks that run in a browser import what is minikafka's."""
+def _imports() -> dict[str, list[str]]:
+    """Of each notebook that runs in a browser, the statements by which it imports what is minikafka's."""
     return {
-        line
-        for notebook in COURSE.glob("*.ipynb")
+        f"{NOTEBOOKS}/{notebook.name}": [
+            line
+            for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+            if cell["cell_type"] == "code"
+            for line in "".join(cell["source"]).splitlines()
+            if line.startswith(("from minikafka", "import minikafka"))
+        ]
+        for notebook in sorted(COURSE.glob("*.ipynb"))
         if is_live(notebook.stem)
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        if cell["cell_type"] == "code"
-        for line in "".join(cell["source"]).splitlines()
-        if line.startswith(("from minikafka", "import minikafka"))
     }
+
+
+def _pack(pyodide: Path) -> None:
+    """Make one file of all wheels, and gzip it and Python itself, as `in_browser/python.mjs` expects them."""
+    files = {}
+    for wheel in sorted(pyodide.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            files.update((entry.filename, archive.read(entry)) for entry in archive.infolist() if not entry.is_dir())
+        wheel.unlink()
+    # A module and its compiled code have words in common, so they stand side by side.
+    names = sorted(
+        (name for name in files if not _LEFT_OUT.fullmatch(name)), key=lambda n: n.replace("__pycache__/", "")
+    )
+    listed = json.dumps([[name, len(files[name])] for name in names]).encode()
+    packages = len(listed).to_bytes(4) + listed + b"".join(files[name] for name in names)
+    packed = {"packages": packages, "python_stdlib.zip": _stored(pyodide / "python_stdlib.zip")}
+    packed |= {name: (pyodide / name).read_bytes() for name in ("pyodide.asm.wasm", "pyodide.asm.mjs")}
+    for name, content in packed.items():
+        (pyodide / f"{name}{_PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
+        (pyodide / name).unlink(missing_ok=True)
+    imports = {"kernel": _IMPORTS_OF_THE_KERNEL, "notebooks": _imports()}
+    (pyodide / "imports.json").write_text(json.dumps(imports), encoding="utf-8")
+
+
+def _stored(archive: Path) -> bytes:
+    """The archive with its files as they are: together they compress better, and are opened at once."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as new:
+        for entry in old.infolist():
+            new.writestr(zipfile.ZipInfo(entry.filename, entry.date_time), old.read(entry))
+    return whole.getvalue()
+
+
+def _lay_down_scripts(built: Path) -> None:
+    """Lay the scripts of `in_browser/` beside Pyodide, and let the page of a notebook begin with those of its own."""
+    pyodide = built / "static" / "pyodide"
+    (worker,) = (built / "extensions" / _EXTENSIONS[1]).glob("static/comlink.worker.*.js")
+    for script in _IN_BROWSER.glob("*.*js"):
+        words = script.read_text(encoding="utf-8")
+        words = words.replace("COMLINK_WORKER", f"../../{worker.relative_to(built).as_posix()}")
+        (pyodide / script.name).write_text(words, encoding="utf-8")
+    page = built / "notebooks" / "index.html"
+    scripts = "".join(f'<script src="../static/pyodide/{name}"></script>' for name in _BEFORE_ALL_ELSE)
+    page.write_text(page.read_text(encoding="utf-8").replace("<head>", f"<head>{scripts}", 1), encoding="utf-8")
 
 
 def _configure(file: Path) -> None:
@@ -220,9 +279,9 @@ def _configure(file: Path) -> None:
     data["appName"] = "Inside Kafka's log"
     data["federated_extensions"] = [each for each in data["federated_extensions"] if each["name"] in _EXTENSIONS]
     data.setdefault("litePluginSettings", {}).setdefault(_KERNEL, {}).update(
-        pyodideUrl="./static/pyodide/pyodide.mjs",
+        pyodideUrl="./static/pyodide/python.mjs",
         disablePyPIFallback=True,
-        loadPyodideOptions={"packages": ["minikafka", *_OF_THE_KERNEL]},
+        loadPyodideOptions={"packages": _OF_THE_KERNEL},
     )
     file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 

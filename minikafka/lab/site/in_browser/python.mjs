@@ -1,0 +1,87 @@
+// Python as JupyterLite's worker asks for it, in the place of Pyodide's own module: with the course's packages already
+// there. All packages are one file, which is laid down before Python starts.
+//
+// That file and Python itself come gzipped, since not every server compresses, and are opened here. Their names do not
+// end in .gz: some servers say of such files that they are compressed, and the browser would open them before.
+import { loadPyodide as load } from "./pyodide.mjs";
+
+export { version } from "./pyodide.mjs";
+
+const here = new URL("./", import.meta.url).href;
+const PACKED = {
+    [here + "pyodide.asm.wasm"]: "application/wasm",
+    [here + "python_stdlib.zip"]: "application/zip",
+    [here + "pyodide.asm.mjs"]: "text/javascript",
+    [here + "packages"]: "application/octet-stream",
+};
+const fetchPlain = globalThis.fetch;
+let early = null;
+
+// Fetch them side by side; gives the promise of each one's content.
+function opened() {
+    return Object.fromEntries(Object.entries(PACKED).map(([file, type]) => [file, openedOne(file, type)]));
+}
+
+async function openedOne(file, type) {
+    const answer = await fetchPlain(file + ".packed");
+    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status} ${answer.statusText}`);
+    const open = answer.body.pipeThrough(new DecompressionStream("gzip"));
+    return new Response(open, { headers: { "Content-Type": type } });
+}
+
+async function imported(file) {
+    return import(URL.createObjectURL(await (await file).blob()));
+}
+
+// The file of packages: the length of its list, the list (path and size of each file, as JSON), all files' bytes.
+async function layDown(packages, FS, top) {
+    const bytes = new Uint8Array(await (await packages).arrayBuffer());
+    const begin = 4 + new DataView(bytes.buffer).getUint32(0);
+    const made = new Set();
+    let at = begin;
+    for (const [path, size] of JSON.parse(new TextDecoder().decode(bytes.subarray(4, begin)))) {
+        const folder = `${top}/${path}`.replace(/\/[^/]*$/, "");
+        if (!made.has(folder)) FS.mkdirTree(folder);
+        made.add(folder);
+        FS.writeFile(`${top}/${path}`, bytes.subarray(at, at + size), { canOwn: true });
+        at += size;
+    }
+}
+
+async function begun(imports) {
+    const coming = opened();
+    globalThis.fetch = (asked, ...rest) => coming[asked] ?? fetchPlain(asked, ...rest);
+    const python = await load({
+        indexURL: here,
+        createPyodideModule: (await imported(coming[here + "pyodide.asm.mjs"])).default,
+        fsInit: (FS, { sitePackages }) => layDown(coming[here + "packages"], FS, sitePackages),
+    });
+    globalThis.fetch = fetchPlain;
+    for (const statement of await imports) {
+        try {
+            python.runPython(statement, { globals: python.toPy({}) });
+        } catch (failure) {
+            console.warn(`${statement}: ${failure.message}`); // the cell that needs it will say so
+        }
+    }
+    return python;
+}
+
+async function importsOf(notebook) {
+    const answer = await fetchPlain(here + "imports.json");
+    const { kernel, notebooks } = await answer.json();
+    return [...kernel, ...(notebooks[notebook] ?? [])];
+}
+
+// Begin before the worker is asked for anything, and import what the cells of this notebook will import.
+export function begin(notebook) {
+    early = begun(importsOf(notebook));
+}
+
+export async function loadPyodide({ stdout, stderr }) {
+    const python = await (early ?? begun([]));
+    early = null;
+    python.setStdout({ batched: stdout });
+    python.setStderr({ batched: stderr });
+    return python;
+}
