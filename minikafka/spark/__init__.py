@@ -6,13 +6,6 @@ Read `session` first, then `spark_jvm` (how its JVM is started, with what the ro
 any session; `write_log_dir`, in the room `sink`, makes log directories of DataFrames; `jobs` are questions to them.
 """
 
-from minikafka.common.at_hand import HAS_SPARK
-
-if HAS_SPARK:
-    # Whole, before any thread of ours: `pyspark` and `pyspark.sql` import each other, so that two threads that begin
-    # with different ones of them would each wait for the other, or find a module without its names.
-    import pyspark as pyspark
-
 from minikafka.spark.register import register
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent
 from minikafka.spark.sink.write_log_dir import write_log_dir

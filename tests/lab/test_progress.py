@@ -40,7 +40,7 @@ def desk(tmp_path, monkeypatch):
 
 
 def names_in(directory):
-    return sorted(path.name for path in directory.iterdir())
+    return sorted(path.name for path in directory.iterdir() if path.is_file())
 
 
 def double(number):

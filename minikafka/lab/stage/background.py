@@ -8,8 +8,13 @@ from contextlib import contextmanager, suppress
 from html import escape
 from typing import Any
 
-from minikafka.common.at_hand import HAS_THREADS, IN_A_BROWSER
+from minikafka.common.at_hand import HAS_SPARK, HAS_THREADS, IN_A_BROWSER
 from minikafka.witness.spoken import say
+
+if HAS_SPARK:
+    # Whole, before any thread of ours: `pyspark` and `pyspark.sql` import each other, so that two threads that begin
+    # with different ones of them would each wait for the other, or find a module without its names.
+    import pyspark as pyspark
 
 SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
 FOR_THE_FIRST_TIME = (
