@@ -40,6 +40,7 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
 )
 from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.time import Time
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
@@ -416,10 +417,12 @@ class Partition:
         The leader keeps what it knows of followers that stay. Kafka: `Partition.updateAssignmentAndIsr`.
         """
         known = self._remote_replicas
+        followers = [replica for replica in replicas if is_leader and replica != self._local_broker_id]
+        stay = [follower for follower in known if follower in followers]
+        # Where several followers are at the offset of the high watermark, the first one's position in the log counts.
         self._remote_replicas = {
             follower: known.get(follower) or Replica(follower, self.topic_partition, self._metadata_cache)
-            for follower in replicas
-            if is_leader and follower != self._local_broker_id
+            for follower in in_order_of_concurrent_hash_map(dict.fromkeys([*stay, *followers]))
         }
         if adding_replicas or removing_replicas:
             self.assignment_state = OngoingReassignmentState(adding_replicas, removing_replicas, replicas)

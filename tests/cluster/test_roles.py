@@ -31,6 +31,15 @@ def test_a_leader_knows_the_other_replicas_and_a_follower_none(stand):
     assert one.partition.leader_epoch_start_offset is None
 
 
+def test_followers_are_walked_as_kafkas_map_is_walked(stand):
+    one = stand()
+    one.leader(replicas=(0, 33, 3, 2, 17), isr=(0,))
+    assert [replica.broker_id for replica in one.partition.remote_replicas] == [33, 17, 2, 3]
+    one.partition_epoch += 1
+    one.leader(replicas=(0, 1, 17, 33), isr=(0,), bump=False)
+    assert [replica.broker_id for replica in one.partition.remote_replicas] == [33, 17, 1], "who stays stands before"
+
+
 def test_replicas_come_and_go_and_what_is_known_of_the_others_stays(stand):
     one = stand()
     one.leader(replicas=(0, 2))
@@ -39,7 +48,7 @@ def test_replicas_come_and_go_and_what_is_known_of_the_others_stays(stand):
     known = one.partition.get_replica(2)
     one.partition_epoch += 1
     one.leader(replicas=(0, 2, 1), isr=(0, 2), bump=False, adding_replicas=(1,))
-    assert [replica.broker_id for replica in one.partition.remote_replicas] == [2, 1]
+    assert [replica.broker_id for replica in one.partition.remote_replicas] == [1, 2]
     assert one.partition.get_replica(2) is known and one.state(2).log_end_offset == 1
     assert one.state(1) == (-1, (-1, -1, -1), 0, 0, 0, None)
     assert one.partition.is_adding_replica(1)

@@ -8,7 +8,7 @@ from minikafka.common.topic_partition import TopicPartition
 
 _INITIAL_CAPACITY = 16
 
-Key = TypeVar("Key", str, TopicPartition)
+Key = TypeVar("Key", int, str, TopicPartition)
 
 
 def in_order_of_concurrent_hash_map(keys: Iterable[Key]) -> list[Key]:

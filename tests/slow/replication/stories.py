@@ -266,6 +266,26 @@ sleep 1
 #: answered 5 7
 #: waiting 0 1
 """,
+    "of followers at the high watermark the first in the map says where it lies": """
+broker replica.lag.time.max.ms=30000
+start 0
+start 1
+start 2
+topic t 1,2,0 index.interval.bytes=100 segment.index.bytes=16
+publish 0
+publish 1
+publish 2
+produce 1 acks=1 t-0 [1x10]
+follow 0
+fetch 1 isolation=0 wait=100 min=1000 t-0
+follow 2
+follow 2
+produce 1 acks=1 t-0 [1x10]
+#: waiting 1 1
+follow 0
+#: waiting 1 0
+#: read 2 78
+""",
     "records are deleted when all followers have shown that they know": f"""{_TWO}
 produce 0 acks=1 t-0 [2x10]
 produce 0 acks=1 t-0 [2x10]
