@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli.open_lab import lab
+from minikafka.common.errors import IOException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.work_file import NAME, WorkFileError, read_work, take, unpacked, work_of
 from minikafka.lab.course.working_copy import lay_out
@@ -47,6 +48,11 @@ def write_in(path, line):
     cell["source"] = [line if "return" in each and "___" in each else each for each in cell["source"]]
     cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "never to be believed"}]
     path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def many_tasks(of):
+    [entry] = of["exercises"].values()
+    return {**of, "exercises": {f"task {number}": entry for number in range(10_000)}}
 
 
 def test_the_file_has_what_was_written_and_no_outputs(file, browser):
@@ -98,6 +104,7 @@ def test_of_two_desks_the_later_outcome_and_the_earlier_success_are_known(tmp_pa
         (lambda work: {"cells": []}, "is not what my_progress"),
         (lambda work: {**work, "version": 2}, "later version"),
         (lambda work: {**work, "progress": {"version": 1}}, "damaged: ValueError"),
+        (lambda work: {**work, "progress": many_tasks(work["progress"])}, "more progress than the course has"),
         (lambda work: {**work, "notebooks": [1]}, "damaged: "),
         (lambda work: {**work, "notebooks": {REBUILD: {"cells": [{"cell_type": "code"}]}}}, "damaged: KeyError"),
         (lambda work: {**work, "notebooks": {REBUILD: {"cells": [{"cell_type": "x", "source": ""}]}}}, "no known kind"),
@@ -114,6 +121,15 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line_and_nothing_is_taken(
     said = CliRunner().invoke(lab, ["--lay-out", "--take", str(file)])
     assert said.exit_code == 1 and said.output.count("\n") == 1 and "nothing was taken" in said.output
     assert not (tmp_path / "my-lessons").exists()
+
+
+def test_progress_never_grows_larger_than_what_is_read(file, desk):
+    [entry] = read_work(file).progress["exercises"].values()
+    with pytest.raises(IOException, match="would have more than"):
+        for start in range(0, 40_000, 4_000):
+            names = (f"task {start + number}" for number in range(4_000))
+            progress.merge(desk, {"predictions": {}, "rungs": {}, "exercises": dict.fromkeys(names, entry)})
+    assert len(progress.read(desk)["exercises"]) > 4_000
 
 
 def test_a_notebook_that_the_course_does_not_have_is_left_out(file, desk):

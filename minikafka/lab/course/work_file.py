@@ -34,6 +34,8 @@ _FILES = "minikafka-work*.json"
 _MOST_BYTES = 32 << 20
 _MOST_VALUES = 1_000_000
 """Commas and brackets; a file with the code of all notebooks has a tenth of it."""
+_MOST_BYTES_OF_PROGRESS = 1 << 20
+"""With every task of the course it has a tenth of it, and a working copy's own file may have four times as many."""
 _VERSION = 1
 _KINDS_OF_CELLS = ("code", "markdown", "raw")
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -93,7 +95,10 @@ def read_work(file: Path, course: Path = COURSE, *, follow_links: bool = True) -
     if content.get("version") != _VERSION:
         raise WorkFileError(f"{file.name} is from a later version of minikafka")
     try:
-        kept = progress.parsed(json.dumps(content["progress"]).encode())
+        of_tasks = json.dumps(content["progress"]).encode()
+        if len(of_tasks) > _MOST_BYTES_OF_PROGRESS:
+            raise ValueError("more progress than the course has tasks")
+        kept = progress.parsed(of_tasks)
         known = {path.relative_to(course).as_posix(): path for path in [*notebooks(course), *_translations(course)]}
         held = content["notebooks"].items()
         of_lessons = {name: _checked(found, known[name]) for name, found in held if name in known}

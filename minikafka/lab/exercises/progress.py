@@ -211,9 +211,12 @@ def _is_time(value: object) -> bool:
 
 
 def _write(file: Path, progress: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """Replace the file as a whole: a stop in between leaves the old one."""
+    """Replace the file as a whole: a stop in between leaves the old one. Raises IOException for more than is read."""
     text = json.dumps({"version": _VERSION, **progress}, indent=1, ensure_ascii=False) + "\n"
-    replace_plain_file(file, text.encode("utf-8", "backslashreplace"))  # half a character gets JSON's own escape
+    content = text.encode("utf-8", "backslashreplace")  # half a character gets JSON's own escape
+    if len(content) > _MOST_BYTES:
+        raise IOException(f"{FILE} would have more than {_MOST_BYTES} bytes")
+    replace_plain_file(file, content)
 
 
 def _nothing() -> dict[str, dict[str, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """The options of the data source's writer; `write_log_dir` describes what they mean."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -103,6 +104,8 @@ def _local_path(text: str) -> Path:
     path = text.removeprefix("file://")
     if "://" in path or path.startswith("file:") or "\0" in path:
         raise IllegalArgumentException(f"{text!r} is no path in a file system: a broker starts on no other")
+    if ".." in Path(path).parts:  # which may stand behind a directory that is yet to be made
+        return Path(os.path.realpath(path))
     return Path(path).absolute()
 
 

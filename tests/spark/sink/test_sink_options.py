@@ -57,3 +57,10 @@ def test_what_cannot_be_is_refused(changed, error, message):
 def test_what_can_be_is_taken():
     taken = options(path="file:///data", partitions="10000", settings=json.dumps({"retention.ms": 5}))
     assert (taken.log_dir, taken.partitions, taken.settings) == (Path("/data"), 10_000, {"retention.ms": "5"})
+
+
+def test_a_step_back_behind_a_missing_directory_leads_where_it_will_lead(tmp_path):
+    (tmp_path / "elsewhere" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "below")
+    assert options(path=f"{tmp_path}/new/..").log_dir == tmp_path
+    assert options(path=f"{tmp_path}/link/..").log_dir == tmp_path / "elsewhere"
