@@ -85,8 +85,9 @@ def test_what_fails_or_prints_while_the_reader_reads_shows_in_no_cell(tmp_path):
 
 TWO_IMPORTS = """
 import sys, threading, time
-from minikafka.lab.stage import workbench
+from minikafka.lab.stage import background
 
+background._in_a_notebook = lambda: True
 begun, failed = threading.Event(), []
 
 class Slow:
@@ -103,11 +104,11 @@ def run(statement):
     begun.set()
 
 sys.meta_path.insert(0, Slow())
-beside = threading.Thread(target=run, args=["from pyspark import SparkContext"])
-beside.start()
+background.while_the_reader_reads(lambda: run("from pyspark import SparkContext"))
 begun.wait()
 run("from pyspark.sql import Column")
-beside.join()
+for thread in background._doing:
+    thread.join()
 print(failed)
 """
 
@@ -130,7 +131,7 @@ def test_outside_a_notebook_nothing_is_begun_and_nothing_said():
 def test_what_is_told_beside_a_cell_is_told_once_for_each_cell(monkeypatch):
     shown, cell = [], SimpleNamespace(execution_count=1)
     monkeypatch.setattr(background, "_in_a_notebook", lambda: True)
-    monkeypatch.setattr(background._Line, "show", lambda line: shown.append((cell.execution_count, line._words)))
+    monkeypatch.setattr(background._Line, "say", lambda line, words: shown.append((cell.execution_count, words)))
     monkeypatch.setattr(getipython, "get_ipython", lambda: cell)
     for words in ("recorded", "recorded", "alone", "recorded"):
         background.told_beside(words)

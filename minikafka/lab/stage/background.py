@@ -11,11 +11,6 @@ from typing import Any
 from minikafka.common.at_hand import HAS_SPARK, HAS_THREADS, IN_A_BROWSER
 from minikafka.witness.spoken import say
 
-if HAS_SPARK:
-    # Whole, before any thread of ours: `pyspark` and `pyspark.sql` import each other, so that two threads that begin
-    # with different ones of them would each wait for the other, or find a module without its names.
-    import pyspark as pyspark
-
 SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
 FOR_THE_FIRST_TIME = (
     "This cell waits for Spark and Apache Kafka, which start on this machine for the first time: a minute or longer."
@@ -38,6 +33,10 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
     """
     if not (_in_a_notebook() and HAS_THREADS and _somebody_reads):
         return
+    if HAS_SPARK:
+        # Whole, before there are two threads: `pyspark` and `pyspark.sql` import each other, so that two threads which
+        # begin with different ones of them would each wait for the other, or find a module without its names.
+        import pyspark  # noqa: F401
     from ipykernel.iostream import OutStream
 
     def run(task: Callable[[], object]) -> None:
@@ -72,7 +71,7 @@ def told_while_starting() -> Iterator[None]:
     if _awake() or not in_a_cell or not _telling.acquire(blocking=False):
         yield
         return
-    line = _Line("")
+    line = _Line()
     timer = threading.Timer(_SOON_S, lambda: line.say(say(_what_starts())))
     timer.daemon = True
     timer.start()
@@ -102,7 +101,7 @@ def told_beside(words: str) -> None:
     cell = get_ipython().execution_count
     if _told.get(words) != cell:
         _told[words] = cell
-        _Line(words).show()
+        _Line().say(words)
 
 
 @contextmanager
@@ -113,7 +112,7 @@ def told_meanwhile() -> Iterator[Callable[[str], None]]:
     if not (IN_A_BROWSER and _in_a_notebook()):
         yield lambda words: None
         return
-    line, soon = _Line(""), time.monotonic() + _SOON_S
+    line, soon = _Line(), time.monotonic() + _SOON_S
 
     def tell(words: str) -> None:
         if time.monotonic() > soon:
@@ -130,29 +129,25 @@ class _Line:
     cleared: neither is compared or stored.
     """
 
-    def __init__(self, words: str):
-        self._words = words
+    def __init__(self) -> None:
         self._shown: Any = None
         self._cleared = False
         self._changing = threading.Lock()
 
-    def show(self) -> None:
+    def say(self, words: str) -> None:
+        """Show these words from now on, unless the line is cleared."""
         import ipywidgets
         from IPython.display import display
 
         with self._changing:
-            if not self._cleared:
-                widget = ipywidgets.HTML(_as_html(self._words))
-                view = {"application/vnd.jupyter.widget-view+json": dict(_VIEW, model_id=widget.model_id)}
-                self._shown = widget, display(view, raw=True, display_id=True)
-
-    def say(self, words: str) -> None:
-        """Show these words from now on."""
-        self._words = words
-        if self._shown is None:
-            self.show()
-        else:
-            self._shown[0].value = _as_html(words)
+            if self._cleared:
+                return
+            if self._shown is not None:
+                self._shown[0].value = _as_html(words)
+                return
+            widget = ipywidgets.HTML(_as_html(words))
+            view = {"application/vnd.jupyter.widget-view+json": dict(_VIEW, model_id=widget.model_id)}
+            self._shown = widget, display(view, raw=True, display_id=True)
 
     def clear(self) -> None:
         with self._changing:
@@ -172,7 +167,7 @@ _VIEW = {"version_major": 2, "version_minor": 0}
 
 def _awake() -> bool:
     """Whether Spark runs, and nothing is being done while the reader reads."""
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # no pyspark in a browser
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # None where it is not imported
     runs = context is not None and context._active_spark_context is not None
     return runs and not any(thread.is_alive() for thread in _doing)
 
