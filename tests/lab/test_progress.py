@@ -11,7 +11,7 @@ import pytest
 from minikafka.lab import my_progress
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.progress_map import NO_DESK, Lesson, ProgressMap, lessons_of
-from minikafka.lab.course.working_copy import lay_out
+from minikafka.lab.course.working_copy import WORKSPACE, lay_out
 from minikafka.lab.exercises import plain_file, progress
 from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.prediction import ___, predict
@@ -40,7 +40,7 @@ def desk(tmp_path, monkeypatch):
 
 
 def names_in(directory):
-    return sorted(path.name for path in directory.iterdir() if path.is_file())
+    return sorted(path.name for path in directory.iterdir())
 
 
 def double(number):
@@ -159,7 +159,7 @@ def test_notebooks_that_write_at_once_lose_nothing(desk):
     assert [writer.wait(60) for writer in writers] == [0, 0]
     rungs = read(desk)["rungs"]
     assert len(rungs) == 81 and rungs["both"]["tries"] == 80
-    assert names_in(desk) == [progress.LAID_OUT, FILE]
+    assert names_in(desk) == [progress.LAID_OUT, FILE, WORKSPACE.partition("/")[0]]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_directory_that_takes_no_file_is_told_once(desk, capsys, monkeypatch):
         assert DOUBLE.check(double)
     assert capsys.readouterr().out == "Your progress is not kept: No space left on device.\n"
     assert (desk / FILE).read_text() == ORIGINAL_CONTENT
-    assert names_in(desk) == [progress.LAID_OUT, FILE]
+    assert names_in(desk) == [progress.LAID_OUT, FILE, WORKSPACE.partition("/")[0]]
 
 
 def test_a_lock_that_is_never_given_back_is_told(desk, capsys, monkeypatch):

@@ -16,7 +16,6 @@ from typing import Any
 from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.course.working_copy import (
-    as_notebook,
     digest_of_cells,
     free_name,
     is_changed,
@@ -26,7 +25,7 @@ from minikafka.lab.course.working_copy import (
     with_pictures_beside,
 )
 from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
+from minikafka.lab.exercises.plain_file import json_bytes, read_plain_file, replace_plain_file
 
 NAME = "minikafka-work.json"
 """What the file is called when it leaves the browser, which may add a number."""
@@ -66,7 +65,7 @@ def work_of(desk: Path) -> bytes:
     found = {name: notebook for name, notebook in changed.items() if notebook is not None}
     told = {"what": "minikafka, a learner's work", "version": _VERSION, "notebooks": found}
     told["progress"] = {"version": 1, **progress.read(desk)}
-    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return json_bytes(told)
 
 
 def _without_outputs(data: bytes) -> dict[str, Any] | None:
@@ -164,7 +163,7 @@ def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Pat
             directory = Path(place, str(number)).resolve()
             for name, notebook in work.notebooks.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                (directory / name).write_bytes(as_notebook(notebook))
+                (directory / name).write_bytes(json_bytes(notebook))
             directories.append(directory)
         yield directories, unread
 
@@ -178,7 +177,7 @@ def take(file: Path, desk: Path = DESK) -> list[str]:
     work, laid = read_work(file), read_laid(desk)
     told = [f"{name[:80]!r}: left out, because the course has no such notebook" for name in work.unknown]
     for name, notebook in work.notebooks.items():
-        target, data = desk / name, with_pictures_beside(as_notebook(notebook))
+        target, data = desk / name, with_pictures_beside(json_bytes(notebook))
         if not leads_to(target, desk):
             told.append(f"{name}: left out, because {target.parent} is not a directory of its own")
             continue

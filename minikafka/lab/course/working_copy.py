@@ -36,7 +36,7 @@ from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name, whole_before
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.blanks import is_blank, is_stub
-from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
+from minikafka.lab.exercises.plain_file import json_bytes, read_plain_file, replace_plain_file
 from minikafka.lab.exercises.predict_call import PredictCall, predict_calls_in
 from minikafka.lab.exercises.progress import LAID_OUT
 from minikafka.lab.lesson_folders import REBUILD
@@ -356,12 +356,7 @@ def _with_functions(data: bytes, functions: Mapping[str, str]) -> bytes:
         names = _CHECK.findall("".join(cell["source"])) if cell["cell_type"] == "code" else []
         for name in functions.keys() & names:
             cell["source"], cell["outputs"], cell["execution_count"] = functions[name], [], None
-    return as_notebook(notebook)
-
-
-def as_notebook(notebook: dict[str, Any]) -> bytes:
-    """The bytes of a notebook's file. Half a character, as a browser may keep one, gets JSON's own escape."""
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return json_bytes(notebook)
 
 
 def _to_lay(source: Path) -> bytes:
@@ -383,7 +378,7 @@ def _to_lay(source: Path) -> bytes:
         return data
     for cell in code[asks.index(True) :] if True in asks else []:
         cell["outputs"], cell["execution_count"], cell["metadata"] = [], None, {}
-    return as_notebook(notebook)
+    return json_bytes(notebook)
 
 
 def with_pictures_beside(notebook: bytes) -> bytes:

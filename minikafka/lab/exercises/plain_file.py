@@ -4,6 +4,7 @@ There a link leads to what is not the learner's, a FIFO lets a reader wait for e
 nothing is read but a regular file of a sensible size, and nothing is ever written through what is there already.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -28,6 +29,13 @@ def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) 
     if len(data) > most_bytes:
         raise IOException(f"{file} has more than {most_bytes} bytes")
     return data
+
+
+def json_bytes(value: object) -> bytes:
+    """The bytes of a JSON file as Jupyter writes one. Half a character, as a browser may keep one, gets JSON's own
+    escape.
+    """
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def replace_plain_file(file: Path, content: bytes) -> None:

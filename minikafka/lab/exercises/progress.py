@@ -15,7 +15,7 @@ from typing import Any
 
 from minikafka.common.at_hand import HAS_LOCKS, LOCK_EX, LOCK_NB, flock
 from minikafka.common.errors import IOException
-from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
+from minikafka.lab.exercises.plain_file import json_bytes, read_plain_file, replace_plain_file
 from minikafka.lab.exercises.predict_call import ids_by_question, is_id
 from minikafka.lab.language.chosen import LANGUAGES
 
@@ -212,8 +212,7 @@ def _is_time(value: object) -> bool:
 
 def _write(file: Path, progress: dict[str, dict[str, dict[str, Any]]]) -> None:
     """Replace the file as a whole: a stop in between leaves the old one. Raises IOException for more than is read."""
-    text = json.dumps({"version": _VERSION, **progress}, indent=1, ensure_ascii=False) + "\n"
-    content = text.encode("utf-8", "backslashreplace")  # half a character gets JSON's own escape
+    content = json_bytes({"version": _VERSION, **progress})
     if len(content) > _MOST_BYTES:
         raise IOException(f"{FILE} would have more than {_MOST_BYTES} bytes")
     replace_plain_file(file, content)
