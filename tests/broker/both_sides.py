@@ -8,7 +8,7 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.messages.cluster_metadata import ConfigRecord
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response
+from minikafka.network.messages import parse_response, request_bytes
 from minikafka.network.request import NoBytes
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.replicas.differ import plain
@@ -112,7 +112,16 @@ class BothSides:
             self.time.sleep(1)
 
     def handle(self, broker_id, request):
-        self._waiting[self.kafkas.handle(broker_id, request)] = (self.ours[broker_id].handle(request), request)
+        """Give both a request; returns our broker's ticket."""
+        ticket = self.ours[broker_id].handle(request)
+        self._waiting[self.kafkas.handle(broker_id, request)] = ticket, request
+        return ticket
+
+    def ask(self, broker_id, api, version, body):
+        """The body of our answer, which is also Kafka's."""
+        ticket = self.handle(broker_id, request_bytes(api, version, body, correlation_id=1, client_id="c"))
+        self.compare()
+        return parse_response(api, version, ticket.result)[1]
 
     def compare(self):
         """Both sides have answered the same requests, and with the same; returns Kafka's answers."""

@@ -4,7 +4,7 @@ import pytest
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.network.messages import request_class
 from tests.broker.both_sides import TOPICS, BothSides
 from tests.broker.drawn_admin_requests import MAKERS
 from tests.broker.request_drawer import RequestDrawer
@@ -17,15 +17,6 @@ def both(kafka, tmp_path_factory):
     both = BothSides(kafka, tmp_path_factory.mktemp("both"))
     yield both
     both.close()
-
-
-def ask(both, api, version, body, broker_id=0):
-    """Our answer, which is also Kafka's."""
-    data = request_bytes(api, version, body, correlation_id=1, client_id="c")
-    ticket = both.ours[broker_id].handle(data)
-    both.handle(broker_id, data)
-    both.compare()
-    return parse_response(api, version, ticket.result)[1]
 
 
 DescribeConfigs = request_class(ApiKeys.DESCRIBE_CONFIGS)
@@ -43,7 +34,7 @@ def test_settings(both, version, synonyms, broker_id):
             resource_type=kind, resource_name=name, configuration_keys=None
         )
         body = DescribeConfigs(resources=[resource], include_synonyms=synonyms, include_documentation=version >= 3)
-        (result,) = ask(both, ApiKeys.DESCRIBE_CONFIGS, version, body, broker_id).results
+        (result,) = both.ask(broker_id, ApiKeys.DESCRIBE_CONFIGS, version, body).results
         assert result.error_code == 0
         assert len(result.configs) > {"BROKER": 300 if name else 0, "TOPIC": 30}.get(kind.name, 2)
 

@@ -11,7 +11,7 @@ from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response, request_bytes, request_class
+from minikafka.network.messages import request_class
 from tests.broker.both_sides import BothSides
 from tests.broker.three_brokers import ThreeBrokers
 
@@ -102,11 +102,7 @@ def test_what_is_told(brokers, kind, name, wanted, error, words, values):
 def test_kafka_tells_the_same(kafka, tmp_path):
     both = BothSides(kafka, tmp_path, {"log.cleaner.enable": False})
     for kind, name, wanted, *told in DESCRIBED:
-        data = request_bytes(ApiKeys.DESCRIBE_CONFIGS, 4, describe(kind, name, wanted), correlation_id=1, client_id="c")
-        ticket = both.ours[0].handle(data)
-        both.handle(0, data)
-        both.compare()
-        (result,) = parse_response(ApiKeys.DESCRIBE_CONFIGS, 4, ticket.result)[1].results
+        (result,) = both.ask(0, ApiKeys.DESCRIBE_CONFIGS, 4, describe(kind, name, wanted)).results
         assert (result.error_code, values_of(result)) == (told[0], told[2])
     both.close()
 
