@@ -180,9 +180,8 @@ class Log:
         batches. In a broker's directory none can start while the log is open: the lock on the file `.lock` is held.
         """
         LogConfig.validate(settings or {})
-        parse_topic_partition_name(
-            Path(directory).absolute()
-        )  # a directory of another name would stop a broker's start
+        # A directory of another name would stop a broker's start, so none is made.
+        parse_topic_partition_name(Path(directory).absolute())
         log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True, changes=True)
         scheduler = KafkaScheduler()
         scheduler.startup()

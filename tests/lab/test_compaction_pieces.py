@@ -180,8 +180,9 @@ def test_both_pieces_are_players_with_texts(log):
     for player, render in ((slots.play(), render_slots), (shelves.play(), render_shelves)):
         assert player.frame is player.frames[-1]
         for frame in player.frames:
-            picture = xml.dom.minidom.parseString(render(frame)).documentElement
-            assert float(picture.getAttribute("width")) <= 900 and unreadable(render(frame)) == []
+            html = render(frame)
+            picture = xml.dom.minidom.parseString(html).documentElement
+            assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
             assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
 
 

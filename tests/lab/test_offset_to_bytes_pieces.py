@@ -47,8 +47,9 @@ def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
     for start in range(9):
         answers.read(start, 150)
     for frame in answers.frames:
-        picture = xml.dom.minidom.parseString(render_answer(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_answer(frame)) == []
+        html = render_answer(frame)
+        picture = xml.dom.minidom.parseString(html).documentElement
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
         assert frame.words in str(frame)
     player = answers.play()
     player.slider.value = 5

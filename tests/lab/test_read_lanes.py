@@ -69,8 +69,9 @@ def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
     for start in range(17):
         lanes.read(start)
     for frame in lanes.frames:
-        picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_lanes(frame)) == []
+        html = render_lanes(frame)
+        picture = xml.dom.minidom.parseString(html).documentElement
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
         assert "read_committed keeps" in str(frame)
     player = lanes.play()
     player.slider.value = 1

@@ -186,8 +186,9 @@ def test_every_moment_has_a_picture_and_a_text():
     player = lanes.play()
     assert player.frame is lanes.frames[-1] and span_of(lanes.frames) == (0, 13)
     for frame in player.frames:
-        picture = xml.dom.minidom.parseString(render_replica_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_replica_lanes(frame)) == []
+        html = render_replica_lanes(frame)
+        picture = xml.dom.minidom.parseString(html).documentElement
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
         assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
     assert "epoch cache: 0 from 0, 1 from 10, 5 from 12" in render_replica_lanes(lanes.frames[-1])
     assert str(lanes.frames[-1]).count("−x/3") == 1

@@ -124,8 +124,9 @@ def test_the_lanes_are_a_player_with_texts(layer):
     player = lanes.play()
     assert player.frame is player.frames[-1] and "− .lock" in str(player.frame)
     for frame in player.frames:
-        picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
-        assert float(picture.getAttribute("width")) <= 900 and unreadable(render_lanes(frame)) == []
+        html = render_lanes(frame)
+        picture = xml.dom.minidom.parseString(html).documentElement
+        assert float(picture.getAttribute("width")) <= 900 and unreadable(html) == []
         words, _, legend = picture.getElementsByTagName("title")[0].firstChild.data.rpartition("\n")
         assert words == str(frame)
         assert all(

@@ -200,7 +200,7 @@ class AbstractIndex:
 
     def can_append_offset(self, offset: int) -> bool:
         """True when `offset` fits an entry of this index. Kafka: `AbstractIndex.canAppendOffset`."""
-        relative = offset - self.base_offset
+        relative = offset - self.base_offset  # Java's wraps where it does not fit into 64 bits
         return 0 <= relative <= INT_MAX or 0 <= to_long(relative) <= INT_MAX
 
     def _truncate_to_entries(self, entries: int) -> None:
