@@ -16,10 +16,10 @@ class OwnProcess:
         """Whether the caller is in that process."""
         return os.getpid() == self._id
 
-    def require(self, what: str) -> None:
-        """Raises KafkaStorageException in another process; `what` was opened, as words for the message."""
+    def require(self, what: str, place: object) -> None:
+        """Raises KafkaStorageException in another process; `what` at `place` was opened, as words for the message."""
         if os.getpid() != self._id:
             raise KafkaStorageException(
-                f"{what} was opened by process {self._id}; process {os.getpid()}, which was forked from it, must not "
+                f"{what} {place} was opened by process {self._id}; process {os.getpid()}, which was forked from it, must not "
                 "change it"
             )

@@ -468,7 +468,7 @@ class LocalLog:
         it and the process that opened the log would write over each other. Kafka: `UnifiedLog.maybeHandleIOException`.
         """
         if is_change:
-            self.own_process.require(f"The log of {self.location}")
+            self.own_process.require("The log of", self.location)
         return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message, is_change=is_change)
 
     def _deleting_as(self, cause: str) -> SegmentDeletionReason:

@@ -664,7 +664,7 @@ class Log:
 
     def assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
         """Note that `leader_epoch` begins at `start_offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
-        self._local_log.own_process.require(f"The log of {self._local_log.location}")
+        self._local_log.own_process.require("The log of", self._local_log.location)
         self.leader_epoch_cache.assign(leader_epoch, start_offset)
 
     @property
@@ -771,16 +771,14 @@ class Log:
                     valid_records,
                     self.topic_partition,
                     self.time,
-                    source_compression=append_info.source_compression,
-                    target_compression=BrokerCompressionType.target_compression(
-                        config.compression, append_info.source_compression
-                    ),
-                    compacted_topic=config.compact,
-                    timestamp_type=config.message_timestamp_type,
-                    timestamp_before_max_ms=config.message_timestamp_before_max_ms,
-                    timestamp_after_max_ms=config.message_timestamp_after_max_ms,
-                    partition_leader_epoch=leader_epoch,
-                    origin=origin,
+                    append_info.source_compression,
+                    BrokerCompressionType.target_compression(config.compression, append_info.source_compression),
+                    config.compact,
+                    config.message_timestamp_type,
+                    config.message_timestamp_before_max_ms,
+                    config.message_timestamp_after_max_ms,
+                    leader_epoch,
+                    origin,
                 ).validate_messages_and_assign_offsets(append_info.first_offset)
                 valid_records = validation.validated_records
                 append_info.max_timestamp = validation.max_timestamp_ms
@@ -904,12 +902,12 @@ class Log:
         # 1. Ask the active segment.
         if not segment.should_roll(
             RollParams(
-                max_segment_ms=config.max_segment_ms,
-                max_segment_bytes=config.segment_size,
-                max_timestamp_in_messages=append_info.max_timestamp,
-                max_offset_in_messages=append_info.last_offset,
-                messages_size=messages_size,
-                now=self.time.milliseconds(),
+                config.max_segment_ms,
+                config.segment_size,
+                append_info.max_timestamp,
+                append_info.last_offset,
+                messages_size,
+                self.time.milliseconds(),
             )
         ):
             return segment
@@ -1278,7 +1276,7 @@ class Log:
 
     def take_producer_snapshot(self) -> None:
         """Write a snapshot at the log end unless there is one. Kafka: `UnifiedLog.takeProducerSnapshot`."""
-        self._local_log.own_process.require(f"The log of {self._local_log.location}")
+        self._local_log.own_process.require("The log of", self._local_log.location)
         with self._lock:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_state_manager.take_snapshot()

@@ -17,7 +17,7 @@ class LeaderHwChange(Enum):
     NONE = "NONE"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class LogAppendInfo:
     """What is known of one append: found in the incoming batches, completed while the append goes on.
 

@@ -28,6 +28,11 @@ from minikafka.record.kernels.record_walk import RecordsSummary
 
 B = TypeVar("B", bound=Batch)
 
+# Members of an Enum that each batch is compared with: before Python 3.12, to look one up takes longer than a call.
+_NONE = CompressionType.NONE
+_CREATE_TIME = TimestampType.CREATE_TIME
+_LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
+
 
 @dataclass(slots=True)
 class ValidationResult:
@@ -72,7 +77,6 @@ class LogValidator:
         records: MemoryRecords,
         topic_partition: TopicPartition,
         time: Time,
-        *,
         source_compression: CompressionType,
         target_compression: Compression,
         compacted_topic: bool,
@@ -106,7 +110,7 @@ class LogValidator:
         """
         target = self._target_compression.type
         batches = list(self._records.batches())
-        if self._source_compression is CompressionType.NONE and target is CompressionType.NONE:
+        if self._source_compression is _NONE and target is _NONE:
             batches_of_magic_2 = [batch for batch in batches if isinstance(batch, RecordBatch)]
             if len(batches_of_magic_2) < len(batches):
                 return self._convert_and_assign_offsets_non_compressed(batches, first_offset)
@@ -151,7 +155,7 @@ class LogValidator:
         """
         now = self._time.milliseconds()
         batch = self._first_batch_and_no_more(batches)
-        is_plain_control_batch = self._source_compression is CompressionType.NONE and batch.is_control_batch
+        is_plain_control_batch = self._source_compression is _NONE and batch.is_control_batch
         same_codec = self._source_compression is self._target_compression.type
         if not (isinstance(batch, RecordBatch) and (same_codec or is_plain_control_batch)):
             return self._rebuild(batch, batches, first_offset, now)
@@ -176,19 +180,13 @@ class LogValidator:
         """Write offset, epoch and max timestamp into the batch's header."""
         next_offset = first_offset + summary.count
         max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP) if summary.count else NO_TIMESTAMP
-        if self._timestamp_type is TimestampType.LOG_APPEND_TIME:
+        if self._timestamp_type is _LOG_APPEND_TIME:
             max_timestamp = now
         # In Kafka the timestamp comes last. The order does not matter here: a batch reads its header after each change.
         batch.set_max_timestamp(self._timestamp_type, max_timestamp)
         batch.set_last_offset(next_offset - 1)
         batch.set_partition_leader_epoch(self._partition_leader_epoch)
-        return ValidationResult(
-            log_append_time_ms=now,
-            validated_records=self._records,
-            max_timestamp_ms=max_timestamp,
-            message_size_maybe_changed=False,
-            next_offset=next_offset,
-        )
+        return ValidationResult(now, self._records, max_timestamp, False, next_offset)
 
     def _rebuild(self, first_batch: Batch, batches: Sequence[Batch], first_offset: int, now: int) -> ValidationResult:
         """Check all records, then write them into one new batch with the target codec."""
@@ -222,7 +220,7 @@ class LogValidator:
         if not batches:
             raise InvalidRecordException("Record batch has no batches at all")
         if len(batches) > 1 and (
-            batches[0].magic >= MAGIC_VALUE_V2 or self._source_compression is not CompressionType.NONE
+            batches[0].magic >= MAGIC_VALUE_V2 or self._source_compression is not _NONE
         ):
             raise InvalidRecordException("Compressed outer record has more than one batch")
         return batches[0]
@@ -268,9 +266,9 @@ class LogValidator:
             return False
         if summary.first_null_key >= 0 and self._compacted_topic:
             return True
-        if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        if batch.timestamp_type is _LOG_APPEND_TIME:
             return True
-        return self._timestamp_type is TimestampType.CREATE_TIME and (
+        return self._timestamp_type is _CREATE_TIME and (
             now - summary.min_timestamp > self._timestamp_before_max_ms
             or summary.max_timestamp - now > self._timestamp_after_max_ms
         )
@@ -309,7 +307,7 @@ class LogValidator:
         Raises `CorruptRecordException` for a wrong CRC of a record inside a compressed set, because only those records
         have a CRC that has not been checked yet.
         """
-        if self._source_compression is not CompressionType.NONE and record.is_compressed:
+        if self._source_compression is not _NONE and record.is_compressed:
             return (
                 "Compressed outer record should not have an inner record with a compression attribute set: "
                 f"{_describe(record, kind)}"
@@ -335,7 +333,7 @@ class LogValidator:
         examines the claim only where it does not examine the range.
         """
         timestamp = record.timestamp
-        if self._timestamp_type is TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
+        if self._timestamp_type is _CREATE_TIME and timestamp != NO_TIMESTAMP:
             age_ms = to_long(now - timestamp)
             if age_ms > self._timestamp_before_max_ms or to_long(-age_ms) > self._timestamp_after_max_ms:
                 return (
@@ -343,7 +341,7 @@ class LogValidator:
                     f"should be within [{to_long(now - self._timestamp_before_max_ms)}, "
                     f"{to_long(now + self._timestamp_after_max_ms)}]"
                 )
-        elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        elif batch.timestamp_type is _LOG_APPEND_TIME:
             return (
                 f"Invalid timestamp type in message {_describe(record, kind)}. "
                 "Producer should not set timestamp type to LogAppendTime."

@@ -10,7 +10,8 @@ snake_case, and those not given Kafka's defaults. Kafka: `FetchRequestData` and 
 """
 
 import struct
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, KafkaException
@@ -26,11 +27,13 @@ LARGEST_MESSAGE = INT_MAX
 _API_KEY_AND_VERSION = struct.Struct(">hh")
 _CORRELATION_ID_AND_LENGTH = struct.Struct(">ih")
 _NO_TAGGED_FIELDS = b"\0"
+_API_VERSIONS = ApiKeys.API_VERSIONS  # looked up once: before Python 3.12, that takes longer than a call
 BAD_BYTES = (RuntimeError, IllegalArgumentException, KafkaException)
 """What reading a message raises: Java's own runtime exceptions, and Kafka's."""
 
 
-class RequestHeader(NamedTuple):
+@dataclass(slots=True)
+class RequestHeader:
     """What stands before a request's body. A client without an id has "". Kafka: `RequestHeader`."""
 
     api_key: ApiKeys
@@ -87,7 +90,7 @@ def parse_body(header: RequestHeader, source: MessageBytes) -> Message:
     Raises InvalidRequestException. Kafka: `RequestContext.parseRequest`.
     """
     api_key = header.api_key
-    if api_key is ApiKeys.API_VERSIONS and not header.is_api_version_supported:
+    if api_key is _API_VERSIONS and not header.is_api_version_supported:
         body: Message = request_class(api_key)()
         return body
     try:
@@ -106,7 +109,7 @@ def response_sink(header: RequestHeader, body: Message) -> MessageSink:
     Kafka: `RequestContext.buildResponseSend`.
     """
     api_key, version = header.api_key, header.api_version
-    if api_key is ApiKeys.API_VERSIONS and not header.is_api_version_supported:
+    if api_key is _API_VERSIONS and not header.is_api_version_supported:
         version = 0
     front = header.correlation_id.to_bytes(4, "big", signed=True)
     if api_key.response_header_version(version) == 1:

@@ -12,6 +12,10 @@ from minikafka.server.produce_partition_status import PartitionResponse, Produce
 
 logger = logging.getLogger(__name__)
 
+# Looked up once: before Python 3.12, `Errors.NONE` takes longer than a call.
+_NONE = Errors.NONE
+_REQUEST_TIMED_OUT = Errors.REQUEST_TIMED_OUT
+
 PartitionStatusValidator: TypeAlias = Callable[[TopicPartition, int], tuple[bool, Errors]]
 """Whether the high watermark of a partition has reached an offset, and what stands in the way, if something does.
 
@@ -47,9 +51,9 @@ class DelayedProduce(DelayedOperation):
         self._status_validator = status_validator
         self._response_callback = response_callback
         for status in produce_status.values():
-            status.acks_pending = status.response_status.error is Errors.NONE
+            status.acks_pending = status.response_status.error is _NONE
             if status.acks_pending:
-                status.response_status.error = Errors.REQUEST_TIMED_OUT  # until the acks are there
+                status.response_status.error = _REQUEST_TIMED_OUT  # until the acks are there
 
     def try_complete(self) -> bool:
         """Answer if no partition is pending. Kafka: `DelayedProduce.tryComplete`."""
@@ -59,7 +63,7 @@ class DelayedProduce(DelayedOperation):
                 continue
             has_enough, error = self._status_validator(topic_id_partition.topic_partition, status.required_offset)
             # 2. A yes settles it. So does an error: not here, not led from here, too few replicas in sync now.
-            if has_enough or error is not Errors.NONE:
+            if has_enough or error is not _NONE:
                 status.acks_pending = False
                 status.response_status.error = error
         # 3. All are settled: answer.

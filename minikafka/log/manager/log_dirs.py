@@ -162,7 +162,7 @@ class LogDirs:
 
     def require_own_process(self) -> None:
         """Raises KafkaStorageException in a process that was forked from the one that locked the directories."""
-        self._own_process.require(f"Log directory {self.log_dirs[0]}")
+        self._own_process.require("Log directory", self.log_dirs[0])
 
     def destroy_locks(self) -> None:
         """Release all locks and delete their files, in the order of the directories.

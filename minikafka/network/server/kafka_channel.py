@@ -36,6 +36,11 @@ class ChannelMuteState(Enum):
     """A request has come; until its answer is sent, nothing is read."""
 
 
+# Looked up once: before Python 3.12, `ChannelMuteState.NOT_MUTED` takes longer than a call.
+_NOT_MUTED = ChannelMuteState.NOT_MUTED
+_MUTED = ChannelMuteState.MUTED_AND_RESPONSE_PENDING
+
+
 class FileSlice(Protocol):
     """Bytes that the kernel sends from a file; `minikafka.record.files.file_records.FileRecords` is one."""
 
@@ -80,7 +85,7 @@ class KafkaChannel:
         """How the client has called itself in its last request."""
         self.waiting_request: Request | None = None
         """The request that has been taken up and has no answer yet, for whoever watches."""
-        self.mute_state = ChannelMuteState.NOT_MUTED
+        self.mute_state = _NOT_MUTED
         self.is_open = True
         self.watched_events = 0
         """What the loop's selector waits for on this connection."""
@@ -113,7 +118,7 @@ class KafkaChannel:
             return None
         # 3. Hand it over, and mute the connection.
         request, self._request = self._request, None
-        self.mute_state = ChannelMuteState.MUTED_AND_RESPONSE_PENDING
+        self.mute_state = _MUTED
         return request
 
     def _begin_request(self) -> bool:
@@ -204,12 +209,12 @@ class KafkaChannel:
 
     def unmute(self) -> None:
         """The answer is sent, or there is none: go on reading. Kafka: `KafkaChannel.maybeUnmute`."""
-        self.mute_state = ChannelMuteState.NOT_MUTED
+        self.mute_state = _NOT_MUTED
 
     @property
     def is_muted(self) -> bool:
         """Whether a request is in work. Kafka: `KafkaChannel.isMuted`."""
-        return self.mute_state is not ChannelMuteState.NOT_MUTED
+        return self.mute_state is not _NOT_MUTED
 
     @property
     def is_sending(self) -> bool:

@@ -12,6 +12,9 @@ MAX_DECOMPRESSED_BYTES = 512 * 1024 * 1024
 """The records of a batch that decompresses to more bytes are checked, but handed out only if a caller allows it."""
 
 
+_NO_PIECES: Iterator[BytesLike] = iter(())
+
+
 class StreamWindow:
     """A stretch of a stream: `data` from `position` on. What lies before is used up, what comes after is not read yet.
 
@@ -33,7 +36,7 @@ class StreamWindow:
         self.position = position
         self.ended = pieces is None
         self.error: Exception | None = None
-        self._pieces = iter(()) if pieces is None else pieces
+        self._pieces = pieces or _NO_PIECES
         self._read = 0
         self._max_bytes = max_bytes
 

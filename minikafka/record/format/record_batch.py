@@ -77,6 +77,10 @@ _UNSIGNED_INT = struct.Struct(">I")
 _SHORT = struct.Struct(">h")
 _MAX_TIMESTAMP_OFFSET = 35
 
+# Looked up once: before Python 3.12, `TimestampType.CREATE_TIME` takes longer than a call.
+_CREATE_TIME = TimestampType.CREATE_TIME
+_LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
+
 
 class RecordBatch:
     """A view on the bytes of one batch: a header of 61 bytes, then the records, which may be compressed as one stream.
@@ -194,7 +198,7 @@ class RecordBatch:
     def timestamp_type(self) -> TimestampType:
         """CREATE_TIME or LOG_APPEND_TIME. Kafka: `RecordBatch.timestampType`."""
         log_append_time = (self._header or self._load())[5] & TIMESTAMP_TYPE_MASK
-        return TimestampType.LOG_APPEND_TIME if log_append_time else TimestampType.CREATE_TIME
+        return _LOG_APPEND_TIME if log_append_time else _CREATE_TIME
 
     @property
     def producer_id(self) -> int:
@@ -410,21 +414,13 @@ class RecordBatch:
             _ = self.compression_type  # raises for an unknown codec, which Kafka reports before a wrong count
         count = _checked_count(header)
         append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
-        return RecordWalk(
-            self._open_window,
-            count=count,
-            base_offset=header[0],
-            base_timestamp=header[7],
-            append_time=append_time,
-            base_sequence=header[11],
-            mode=mode,
-        )
+        return RecordWalk(self._open_window, count, header[0], header[7], append_time, header[11], mode)
 
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
         """The bytes of the records. Those of an uncompressed batch are all at hand; a stream is opened."""
         header = self._header or self._load()
         if header[5] & COMPRESSION_CODEC_MASK == 0:
-            return StreamWindow(None, data=self.buffer, position=RECORD_BATCH_OVERHEAD)
+            return StreamWindow(None, None, self.buffer, RECORD_BATCH_OVERHEAD)
         compression_type = self.compression_type
         if header[12] == 0:
             return StreamWindow(None)

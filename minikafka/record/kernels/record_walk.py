@@ -72,7 +72,6 @@ class RecordWalk:
     def __init__(
         self,
         open_window: Callable[[int | None], StreamWindow],
-        *,
         count: int,
         base_offset: int,
         base_timestamp: int,
