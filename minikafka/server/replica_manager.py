@@ -490,7 +490,7 @@ class ReplicaManager(AllPartitions):
 
         Kafka: `ReplicaManager.maybeAddDelayedProduce`, `ReplicaManager.delayedProduceRequestRequired`.
         """
-        if required_acks != ACKS_ALL or all(result.exception is not None for result in results.values()):
+        if required_acks != ACKS_ALL or None not in [result.exception for result in results.values()]:
             response_callback({key: status.response_status for key, status in produce_status.items()})
             return
         delayed_produce = DelayedProduce(timeout_ms, produce_status, self._enough_replicas, response_callback)

@@ -60,7 +60,7 @@ class KafkaChannel:
     """A connection that is read and written without waiting.
 
     - `receive` gives one request at a time. While it is worked on the connection is muted: nothing more is read.
-    - `send` begins an answer, `write` goes on with it; when it has gone out the connection is read again.
+    - `set_send` takes an answer, `write` sends of it; when it has gone out the connection is read again.
     - Bytes that came behind a request wait in `_ahead`, at most as many as one call reads.
 
     Kafka: `KafkaChannel` with its `NetworkReceive` and `NetworkSend`.
@@ -98,7 +98,7 @@ class KafkaChannel:
         self._received = 0  # bytes of `_request` that are there
         self._taken = 0  # bytes taken from the pool
         self._sends: deque[Piece] = deque()
-        self._sent = 0  # bytes of the first of `_sends` that are gone
+        self._sent = 0  # bytes that are gone of the first of `_sends`, if that is a file
 
     def receive(self, scratch: memoryview) -> bytearray | None:
         """Read once. The result is the next request (without its size) if it is whole now, and the channel is muted
@@ -160,17 +160,16 @@ class KafkaChannel:
         """Whether bytes of the next request have been read already."""
         return bool(self._ahead)
 
-    def send(self, pieces: Sequence[Piece]) -> bool:
-        """Begin to send an answer, and say whether it has gone out. Raises OSError. Kafka: `KafkaChannel.setSend`."""
+    def set_send(self, pieces: Sequence[Piece]) -> None:
+        """Take an answer, which `write` sends. Kafka: `KafkaChannel.setSend`."""
         size = 0
         for piece in pieces:
             size += len(piece) if isinstance(piece, _BYTES) else piece.size_in_bytes
         self._sends.append(size.to_bytes(_SIZE))
         self._sends.extend(pieces)
-        return self.write()
 
     def write(self) -> bool:
-        """Send on as far as the system takes it, and say whether the answer has gone out.
+        """Send as far as the system takes it, and say whether the answer has gone out.
 
         Raises OSError, and KafkaException for a file that was cut meanwhile. Kafka: `KafkaChannel.write`.
         """
@@ -199,12 +198,12 @@ class KafkaChannel:
             if not isinstance(piece, _BYTES):
                 break
             pieces.append(piece)
-        rest = [memoryview(pieces[0])[self._sent :], *pieces[1:]] if self._sent else pieces
-        self._sent += self.socket.sendmsg(rest)
+        sent = self.socket.sendmsg(pieces)
         for piece in pieces:
-            if self._sent < len(piece):
+            if sent < len(piece):
+                self._sends[0] = memoryview(piece)[sent:]
                 return
-            self._sent -= len(piece)
+            sent -= len(piece)
             self._sends.popleft()
 
     def unmute(self) -> None:

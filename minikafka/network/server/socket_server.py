@@ -184,7 +184,7 @@ class SocketServer:
             elif isinstance(key.data, _Acceptor):
                 self._accept_new_connections(key.data)
             else:
-                if event & selectors.EVENT_WRITE:
+                if event & selectors.EVENT_WRITE and key.data.is_sending:
                     self._write(key.data)
                 if event & selectors.EVENT_READ:
                     self._read(key.data)
@@ -313,18 +313,14 @@ class SocketServer:
         elif answer is NoBytes.NO_RESPONSE:
             self._unmute(channel)
         else:
-            assert not isinstance(answer, NoBytes)
-            self._is_active(channel)
-            self._go_on_sending(channel, partial(channel.send, answer.pieces))
+            channel.set_send(answer.pieces)
+            self._write(channel)
 
     def _write(self, channel: KafkaChannel) -> None:
-        if channel.is_open and channel.is_sending:
-            self._is_active(channel)
-            self._go_on_sending(channel, channel.write)
-
-    def _go_on_sending(self, channel: KafkaChannel, send: Callable[[], bool]) -> None:
+        """Send on. Kafka: `Selector.attemptWrite`."""
+        self._is_active(channel)
         try:
-            is_sent = send()
+            is_sent = channel.write()
         except (OSError, KafkaException) as error:
             logger.info("Closing the connection %s: %s", channel, error)
             self._close(channel)

@@ -281,7 +281,7 @@ def decode(
         base_offset, base_timestamp, append_time or 0, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
     # A summary alone is read number by number. numpy is slow at that, and its numbers are not Python's integers.
-    return reached, (out if capacity else out.data)
+    return reached, (out if capacity else out.tolist())
 
 
 def encode(
