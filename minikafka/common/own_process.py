@@ -4,22 +4,33 @@ import os
 
 from minikafka.common.errors import KafkaStorageException
 
+_this_process = os.getpid()
+
+
+def _after_fork() -> None:
+    global _this_process
+    _this_process = os.getpid()
+
+
+# Each append asks which process this is: the system is asked after a fork alone.
+os.register_at_fork(after_in_child=_after_fork)
+
 
 class OwnProcess:
     """The process that made this object. It and a forked one would write over each other."""
 
     def __init__(self) -> None:
-        self._id = os.getpid()
+        self._id = _this_process
 
     @property
     def is_this(self) -> bool:
         """Whether the caller is in that process."""
-        return os.getpid() == self._id
+        return self._id == _this_process
 
     def require(self, what: str, place: object) -> None:
         """Raises KafkaStorageException in another process; `what` at `place` was opened, as words for the message."""
-        if os.getpid() != self._id:
+        if self._id != _this_process:
             raise KafkaStorageException(
-                f"{what} {place} was opened by process {self._id}; process {os.getpid()}, which was forked from it, must not "
-                "change it"
+                f"{what} {place} was opened by process {self._id}; process {_this_process}, which was forked from it, "
+                "must not change it"
             )

@@ -74,6 +74,10 @@ from minikafka.record.format.timestamp_type import TimestampType
 
 logger = logging.getLogger(__name__)
 
+# Looked up once: before Python 3.12, `TimestampType.LOG_APPEND_TIME` takes longer than a call.
+_LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
+_RAFT_LEADER = AppendOrigin.RAFT_LEADER
+
 # What `fetch_offset_by_timestamp` finds besides timestamps. Kafka: `ListOffsetsRequest`.
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
@@ -701,7 +705,7 @@ class Log:
             leader_epoch,
             verification_guard,
             transaction_version,
-            validate_and_assign_offsets=origin is not AppendOrigin.RAFT_LEADER,
+            validate_and_assign_offsets=origin is not _RAFT_LEADER,
             ignore_record_size=False,
         )
 
@@ -783,7 +787,7 @@ class Log:
                 valid_records = validation.validated_records
                 append_info.max_timestamp = validation.max_timestamp_ms
                 append_info.last_offset = validation.next_offset - 1
-                if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+                if config.message_timestamp_type is _LOG_APPEND_TIME:
                     append_info.log_append_time = validation.log_append_time_ms
 
                 # 5b. A batch that was compressed again may have become too large.

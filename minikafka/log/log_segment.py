@@ -3,8 +3,8 @@
 import logging
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -40,8 +40,7 @@ _COPY_BUFFER_SIZE = 1024 * 1024
 _FUTURE_DIR_PATTERN = re.compile(r"(\S+)-(\S+)\.(\S+)-future")
 
 
-@dataclass(slots=True)
-class RollParams:
+class RollParams(NamedTuple):
     """What decides whether an append needs a new segment: the limits, the append's measures and the clock.
 
     Times in ms, sizes in bytes; `max_offset_in_messages` is the append's last offset (inclusive). Kafka: `RollParams`.

@@ -219,9 +219,7 @@ class LogValidator:
         """The first batch. Raises `InvalidRecordException` without one, and for more batches than the format allows."""
         if not batches:
             raise InvalidRecordException("Record batch has no batches at all")
-        if len(batches) > 1 and (
-            batches[0].magic >= MAGIC_VALUE_V2 or self._source_compression is not _NONE
-        ):
+        if len(batches) > 1 and (batches[0].magic >= MAGIC_VALUE_V2 or self._source_compression is not _NONE):
             raise InvalidRecordException("Compressed outer record has more than one batch")
         return batches[0]
 

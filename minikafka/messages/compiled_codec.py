@@ -56,7 +56,7 @@ def read_message(schema: StructSchema, source: MessageBytes, version: int) -> An
     read = reader(schema, version)
     if read is not None:
         try:
-            message, source.position = read(memoryview(source.data), source.position)
+            message, source.position = read(source.data, source.position)
             return message
         except Exception:
             pass  # whatever it is, it is found again below
@@ -122,7 +122,7 @@ class _Code:
             "unpack_from": struct.unpack_from,
             "uuid_bytes": lru_cache(maxsize=1024)(uuid_to_bytes),
             "uuid_text": lru_cache(maxsize=1024)(uuid_from_bytes),
-            "varint": _varint,
+            "length": _length,
         }
 
     def line(self, depth: int, text: str) -> None:
@@ -163,17 +163,17 @@ def _layout(codes: str) -> struct.Struct:
     return struct.Struct(f">{codes}")
 
 
-def _varint(view: memoryview, p: int) -> tuple[int, int]:
-    """A number of two bytes or more, and the position behind it."""
+def _length(view: memoryview, p: int) -> tuple[int, int]:
+    """A length, whose number of two bytes or more is larger by one, and the position behind it."""
     if view[p + 1] < 0x80:
-        return view[p] & 0x7F | view[p + 1] << 7, p + 2
+        return (view[p] & 0x7F | view[p + 1] << 7) - 1, p + 2
     value = 0
     for shift in range(0, 35, 7):
         byte = view[p]
         p += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return to_int(value), p
+            return to_int(value) - 1, p
     raise UnusualError
 
 
@@ -256,12 +256,10 @@ def _read_length(code: _Code, depth: int, size: int, flexible: bool) -> str:
     """Lines that read a length into a variable, below 0 for null; `size` of its bytes where it is not a varint."""
     length = code.variable("n")
     if flexible:
-        code.line(depth, f"{length} = view[p]")
-        code.line(depth, f"if {length} < 0x80:")
-        code.line(depth + 1, "p += 1")
-        code.line(depth, "else:")
-        code.line(depth + 1, f"{length}, p = varint(view, p)")
-        code.line(depth, f"{length} -= 1")
+        code.line(depth, f"{length} = view[p] - 1")
+        code.line(depth, "p += 1")
+        code.line(depth, f"if {length} >= 0x7f:")
+        code.line(depth + 1, f"{length}, p = length(view, p - 1)")
     else:
         codes, _ = code.layout(_NUMBERS[size])
         code.line(depth, f"({length},) = unpack_{codes}(view, p)")

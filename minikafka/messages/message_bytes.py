@@ -28,7 +28,7 @@ class MessageBytes:
     def __init__(self, data: BytesLike, limit: int = MAX_MESSAGE_BYTES):
         if len(data) > limit:
             raise RuntimeException(f"a message of {len(data)} bytes is not read: the limit is {limit}")
-        self.data = data
+        self.data = memoryview(data)
         self.position = 0
 
     @property
@@ -87,9 +87,9 @@ class MessageBytes:
         if size < 0:
             raise NegativeArraySizeException(str(size))
         self.position = start + size
-        return memoryview(self.data)[start : start + size]
+        return self.data[start : start + size]
 
-    def _take(self, size: int) -> BytesLike:
+    def _take(self, size: int) -> memoryview:
         start = self.position
         if size > len(self.data) - start:
             raise BufferUnderflowException(f"{size} bytes wanted, {self.remaining} are left")

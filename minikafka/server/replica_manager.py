@@ -93,6 +93,10 @@ from minikafka.server.transaction_verification import (
 
 logger = logging.getLogger(__name__)
 
+# Looked up once: before Python 3.12, `LeaderHwChange.INCREASED` takes longer than a call.
+_CLIENT = AppendOrigin.CLIENT
+_INCREASED = LeaderHwChange.INCREASED
+
 
 # What goes wrong in a broker's everyday work: answered, but not logged as an error.
 KNOWN_APPEND_ERRORS = (
@@ -260,7 +264,7 @@ class ReplicaManager(AllPartitions):
                 timeout_ms,
                 required_acks,
                 internal_topics_allowed,
-                AppendOrigin.CLIENT,
+                _CLIENT,
                 entries_per_partition,
                 response_callback,
             )
@@ -310,7 +314,7 @@ class ReplicaManager(AllPartitions):
             timeout_ms,
             required_acks,
             internal_topics_allowed,
-            AppendOrigin.CLIENT,
+            _CLIENT,
             {key: records for key, records in entries_per_partition.items() if key not in refused},
             lambda appended: response_callback({**responses, **appended}),
             verification_guards=verified.guards,
@@ -449,7 +453,7 @@ class ReplicaManager(AllPartitions):
         def complete() -> None:
             for topic_id_partition, result in results.items():
                 key = TopicPartitionOperationKey.of(topic_id_partition.topic_partition)
-                if result.info.leader_hw_change is LeaderHwChange.INCREASED:
+                if result.info.leader_hw_change is _INCREASED:
                     self.delayed_produce_purgatory.check_and_complete(key)
                     self.delayed_fetch_purgatory.check_and_complete(key)
                     self.delayed_delete_records_purgatory.check_and_complete(key)

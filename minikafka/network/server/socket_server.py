@@ -14,6 +14,7 @@ from functools import partial
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, KafkaException
 from minikafka.common.time import Time
+from minikafka.messages.message_sink import MessageSink
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
 from minikafka.network.server.kafka_channel import InvalidReceiveException, KafkaChannel
@@ -22,6 +23,7 @@ from minikafka.network.server.socket_server_config import SocketServerConfig
 
 logger = logging.getLogger(__name__)
 
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _POLL_TIMEOUT_MS = 300
 _LARGEST_PORT = 65535
 _SCRATCH_BYTES = 1 << 16
@@ -90,7 +92,7 @@ class SocketServer:
         self._should_run = True
         for end in (self._waker, self._woken):
             os.set_blocking(end, False)
-        self._selector.register(self._woken, selectors.EVENT_READ, None)
+        self._selector.register(self._woken, _READ, None)
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -178,16 +180,16 @@ class SocketServer:
         for _ in range(len(self._ready)):
             self._read(self._ready.popleft())
         # 5. What the system tells.
-        for key, event in events:
-            if key.data is None:
+        for (_, _, _, who), event in events:
+            if who is None:
                 self._drain_wake_ups()
-            elif isinstance(key.data, _Acceptor):
-                self._accept_new_connections(key.data)
+            elif isinstance(who, _Acceptor):
+                self._accept_new_connections(who)
             else:
-                if event & selectors.EVENT_WRITE and key.data.is_sending:
-                    self._write(key.data)
-                if event & selectors.EVENT_READ:
-                    self._read(key.data)
+                if event & _WRITE and who.is_sending:
+                    self._write(who)
+                if event & _READ:
+                    self._read(who)
         # 6. Who has to go.
         if self._connections_changed:
             self._close_excess_connections()
@@ -202,7 +204,7 @@ class SocketServer:
             if is_watched == acceptor.is_watched:
                 continue
             if is_watched:
-                self._selector.register(acceptor.socket, selectors.EVENT_READ, acceptor)
+                self._selector.register(acceptor.socket, _READ, acceptor)
             else:
                 self._selector.unregister(acceptor.socket)
             acceptor.is_watched = is_watched
@@ -308,13 +310,13 @@ class SocketServer:
     def _respond(self, channel: KafkaChannel, answer: Answer) -> None:
         if not channel.is_open:
             logger.debug("Attempting to send response via a connection that is closed: %s", channel)
-        elif answer is NoBytes.CLOSE:
-            self._close(channel)
+        elif isinstance(answer, MessageSink):
+            channel.set_send(answer.pieces)
+            self._write(channel)
         elif answer is NoBytes.NO_RESPONSE:
             self._unmute(channel)
         else:
-            channel.set_send(answer.pieces)
-            self._write(channel)
+            self._close(channel)
 
     def _write(self, channel: KafkaChannel) -> None:
         """Send on. Kafka: `Selector.attemptWrite`."""
@@ -346,7 +348,7 @@ class SocketServer:
         unwatched only when the client sends before it is answered, which few clients do.
         """
         reads = not channel.is_muted and not channel.waits_for_memory
-        wanted = selectors.EVENT_READ * reads | selectors.EVENT_WRITE * channel.is_sending
+        wanted = _READ * reads | _WRITE * channel.is_sending
         watched, channel.watched_events = channel.watched_events, wanted
         if watched == wanted:
             return

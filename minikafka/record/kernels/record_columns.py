@@ -251,7 +251,6 @@ def decode_run(
 def decode(
     data: BytesLike,
     start: int,
-    *,
     index: int,
     stop: int,
     count: int,

@@ -152,9 +152,8 @@ class RecordWalk:
         Returns the index after the last sound record, and the kernel's `out`.
         """
         index, out = record_columns.decode(
-            window.data, window.position, index=index, stop=stop, count=self._count,
-            base_offset=self._base_offset, base_timestamp=self._base_timestamp, append_time=self._append_time,
-            mode=self._mode, capacity=capacity,
+            window.data, window.position, index, stop, self._count,
+            self._base_offset, self._base_timestamp, self._append_time, self._mode, capacity,
         )  # fmt: skip
         window.position = int(out[kernel.END])
         if self._mode != kernel.BUFFER and out[kernel.STATUS] == kernel.OK and index == self._count:
