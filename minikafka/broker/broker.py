@@ -280,36 +280,51 @@ class Broker:
         principal: str = ANONYMOUS,
         client_address: str = LOCALHOST,
         listener_name: str | None = None,
-        on_answer: Callable[[Answer], object] = lambda answer: None,
     ) -> Ticket:
-        """Take a request (header and body, without the length in front); the ticket holds the answer, now or later.
+        """Take a request of somebody in the same process; the ticket holds the answer, now or later.
 
-        `principal`, `client_address`, `listener_name` (None: the first listener): who asks, from where, and through
-        which listener. `on_answer(answer)` is called when there is an answer, maybe in another thread.
+        `request`, `principal`, `client_address`: as `receive` takes them; `listener_name`: None for the first listener.
+        """
+        ticket = Ticket()
+        ticket.request = self.receive(
+            request, ticket.answer, listener_name or self.listeners[0].listener_name, client_address, principal
+        )
+        return ticket
 
-        Bytes that are no request, and APIs that brokers do not listen to, close the connection.
+    def receive(
+        self,
+        request: BytesLike,
+        answer_to: Callable[[Answer], object],
+        listener_name: str,
+        client_address: str,
+        principal: str = ANONYMOUS,
+    ) -> Request | None:
+        """Serve a request (header and body, without the length in front), and return it as it was read.
+
+        `listener_name`, `client_address`, `principal`: through which listener it came, from where, and who asks.
+        `answer_to(answer)` is called once, now or later, maybe in another thread.
+
+        Bytes that are no request, and APIs that brokers do not listen to, close the connection; the result is None.
         Kafka: `SocketServer`, `KafkaRequestHandler`, `KafkaApis.handle`.
         """
-        ticket = Ticket(on_answer)
         try:
             parsed = Request.parse(
                 request,
-                ticket.answer,
+                answer_to,
                 arrived_ms=self.time.milliseconds(),
                 principal=principal,
-                listener_name=listener_name or self.listeners[0].listener_name,
+                listener_name=listener_name,
                 client_address=client_address,
             )
         except InvalidRequestException as error:
             logger.info("Closing a connection because of a bad request: %s", error)
-            ticket.answer(NoBytes.CLOSE)
-            return ticket
-        ticket.request = parsed
+            answer_to(NoBytes.CLOSE)
+            return None
         try:
             self.apis.handle(parsed)
         except NullPointerException:  # a produce request without records, which Kafka leaves without an answer
             logger.exception("Exception when handling request")
-        return ticket
+        return parsed
 
     def follow_once(self) -> None:
         """Let each of the fetchers go one round. Kafka: `ReplicaFetcherThread.doWork`, in a thread of each."""

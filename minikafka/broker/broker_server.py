@@ -253,24 +253,19 @@ class BrokerServer:
             while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
                 pass
 
-    def _handle(self, request: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
+    def _handle(self, data: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
 
         def answered(what: Answer) -> None:
             channel.waiting_request = None
             answer(what if self.fatal is None else NoBytes.CLOSE)
 
-        ticket = self.broker.handle(
-            request,
-            client_address=channel.client_address,
-            listener_name=channel.listener_name,
-            on_answer=answered,
-        )
-        if ticket.request is not None:
-            channel.client_id = ticket.request.header.client_id
-            if not ticket.request.is_answered:
-                channel.waiting_request = ticket.request
-                if ticket.request.is_answered:  # meanwhile, by another thread
+        request = self.broker.receive(data, answered, channel.listener_name, channel.client_address)
+        if request is not None:
+            channel.client_id = request.header.client_id
+            if not request.is_answered:
+                channel.waiting_request = request
+                if request.is_answered:  # meanwhile, by another thread
                     channel.waiting_request = None
         if self.fatal is None:
             self.publish()

@@ -1,7 +1,6 @@
 """The way back: what a handler answers, and where it goes."""
 
 import logging
-from collections.abc import Callable
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException
@@ -75,13 +74,11 @@ def _refuse_second_answer(answer: Answer) -> None:
 class Ticket:
     """The place of an answer for somebody in the same process, who holds it while the request waits.
 
-    `on_answer(answer)` is called when there is one, in the thread that answers. `request` is what was asked, None if
-    that was no request.
+    `request` is what was asked, None if that was no request.
     """
 
-    def __init__(self, on_answer: Callable[[Answer], object] = lambda answer: None) -> None:
+    def __init__(self) -> None:
         self.request: Request | None = None
-        self._on_answer = on_answer
         self._answer: Answer | None = None
 
     @property
@@ -101,4 +98,3 @@ class Ticket:
         if self._answer is not None:
             raise IllegalStateException("The request has been answered already")
         self._answer = answer
-        self._on_answer(answer)

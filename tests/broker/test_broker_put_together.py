@@ -11,7 +11,7 @@ from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
-from minikafka.network.request import NoBytes
+from minikafka.network.request import LOCALHOST, NoBytes
 from minikafka.server.in_process_send import InProcessSend
 from tests.broker.three_brokers import Produce, batch, produced
 
@@ -101,9 +101,9 @@ def test_the_authorizer_sees_from_where_a_request_comes(cluster):
 def test_whoever_waits_for_an_answer_is_told_of_it(cluster):
     broker, told = cluster.make(), []
     broker.startup()
-    ticket = broker.handle(asked_for_metadata(), on_answer=told.append)
-    assert [bytes(answer) for answer in told] == [ticket.result]
-    assert broker.handle(b"no request", on_answer=told.append).done and told[1:] == [NoBytes.CLOSE]
+    request = broker.receive(asked_for_metadata(), told.append, "PLAINTEXT", LOCALHOST)
+    assert request.is_answered and [bytes(answer) for answer in told] == [broker.handle(asked_for_metadata()).result]
+    assert broker.receive(b"no request", told.append, "PLAINTEXT", LOCALHOST) is None and told[1:] == [NoBytes.CLOSE]
 
 
 def test_an_answer_that_comes_later_is_told_later(cluster):
@@ -116,7 +116,7 @@ def test_an_answer_that_comes_later_is_told_later(cluster):
     told = []
     body = Produce(acks=-1, timeout_ms=1000, topic_data=[produced(9, "t", 0, batch())])
     data = request_bytes(ApiKeys.PRODUCE, 9, body, correlation_id=1, client_id="c")
-    brokers[0].handle(bytearray(data), on_answer=told.append)
+    brokers[0].receive(bytearray(data), told.append, "PLAINTEXT", LOCALHOST)
     assert not told
     for _ in range(3):
         brokers[1].follow_once()

@@ -143,7 +143,7 @@ def test_records_are_a_view_into_the_request():
     data = bytearray(request_bytes(ApiKeys.PRODUCE, 9, body, correlation_id=5, client_id="c"))
     source = MessageBytes(data)
     header = RequestHeader.read(source)
-    assert header == (ApiKeys.PRODUCE, 9, 5, "c")
+    assert header == RequestHeader(ApiKeys.PRODUCE, 9, 5, "c")
     read = parse_body(header, source)
     assert read == body
     view = read.topic_data[0].partition_data[0].records

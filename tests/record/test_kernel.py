@@ -1,6 +1,8 @@
 """The kernel, plain and compiled: the same source must find the same."""
 
+import os
 import random
+import subprocess
 import sys
 import threading
 
@@ -227,6 +229,19 @@ def test_the_compiled_kernel_is_loaded_behind_a_server_that_goes_on(monkeypatch)
     loader.join()
     batch.summary()
     assert record_columns.kernel_in_use() == "compiled"
+
+
+@pytest.mark.slow
+def test_where_the_cache_is_empty_another_process_compiles(tmp_path):
+    program = """
+from minikafka.record.kernels import compiled_kernel
+compiled_kernel.load_decode()
+stats = compiled_kernel.decode.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
+    assert said.stdout.split() == ["2", "0"]
 
 
 def test_without_numba_the_plain_kernel_serves(monkeypatch):

@@ -14,7 +14,6 @@ from functools import partial
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, KafkaException
 from minikafka.common.time import Time
-from minikafka.messages.message_sink import MessageSink
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
 from minikafka.network.server.kafka_channel import InvalidReceiveException, KafkaChannel
@@ -310,7 +309,7 @@ class SocketServer:
     def _respond(self, channel: KafkaChannel, answer: Answer) -> None:
         if not channel.is_open:
             logger.debug("Attempting to send response via a connection that is closed: %s", channel)
-        elif isinstance(answer, MessageSink):
+        elif not isinstance(answer, NoBytes):
             channel.set_send(answer.pieces)
             self._write(channel)
         elif answer is NoBytes.NO_RESPONSE:

@@ -5,9 +5,13 @@ Importing this module imports numba and numpy, which takes about as long as the 
 thousand records; `record_columns` does it when that many have been decoded.
 """
 
+import contextlib
+import subprocess
+import sys
 import types
 from collections.abc import Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +77,34 @@ decode = compile_function(
 
 
 def load_decode() -> None:
-    """Load the machine code of `decode` now instead of at its first call, for bytes that may and may not be changed."""
+    """Load the machine code of `decode` now instead of at its first call, for bytes that may and may not be changed.
+
+    What a compilation takes of memory is never given back, some 30 MB, and it holds Python's lock for seconds: where
+    the cache is empty, another process fills it.
+    """
+    if not _is_cached():
+        command = [sys.executable, "-P", "-c", _FILL_CACHE, *sys.path]
+        with contextlib.suppress(OSError):  # then it is compiled here
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    call_decode()
+
+
+_FILL_CACHE = f"import sys; sys.path[:] = sys.argv[1:]; from {__name__} import call_decode; call_decode()"
+
+
+def _is_cached() -> bool:
+    """Whether the cache has machine code of `decode` that is newer than its source; True, too, where there is none."""
+    dispatcher: Any = decode
+    directory = dispatcher.stats.cache_path
+    if directory is None:
+        return True
+    written_s = Path(kernel.__file__).stat().st_mtime
+    found = Path(directory).glob(f"kernel.decode-*.py{sys.version_info.major}{sys.version_info.minor}*.nbi")
+    return any(file.stat().st_mtime >= written_s for file in found)
+
+
+def call_decode() -> None:
+    """Have numba load the machine code of `decode`, or compile it."""
     for data in (bytes(1), bytearray(1)):
         decode(octets(data), 0, 0, 0, 0, 0, 0, 0, 0, 0, kernel.BUFFER, room_for(kernel.SUMMARY_SIZE), 0, 0)
 
