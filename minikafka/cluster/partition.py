@@ -271,7 +271,8 @@ class Partition:
 
     def _effective_min_isr(self, leader_log: Log) -> int:
         """`min.insync.replicas`, but no more than there are replicas. Kafka: `Partition.effectiveMinIsr`."""
-        return min(leader_log.config.min_in_sync_replicas, len(self._remote_replicas) + 1)
+        least, replicas = leader_log.config.min_in_sync_replicas, len(self._remote_replicas) + 1
+        return least if least < replicas else replicas
 
     @property
     def is_under_min_isr(self) -> bool:

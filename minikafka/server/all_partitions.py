@@ -70,7 +70,7 @@ class AllPartitions:
         """
         asked = topic_partition.topic_partition if isinstance(topic_partition, TopicIdPartition) else topic_partition
         found = self.get_partition_or_error(asked)
-        if isinstance(found, Errors):
+        if not isinstance(found, Partition):
             raise _exception(found, asked)
         if isinstance(topic_partition, TopicIdPartition):
             topic_id = found.topic_id or self.metadata_cache.get_topic_id(topic_partition.topic)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from minikafka.common.error_codes import Errors
 from minikafka.log.log_append_info import LogAppendInfo
 
+_NONE = Errors.NONE  # looked up once: before Python 3.12, that takes longer than a call
+
 
 @dataclass(slots=True)
 class LogAppendResult:
@@ -24,7 +26,7 @@ class LogAppendResult:
     @property
     def error(self) -> Errors:
         """The code for the response. Kafka: `LogAppendResult.error`."""
-        return Errors.NONE if self.exception is None else Errors.for_exception(self.exception)
+        return _NONE if self.exception is None else Errors.for_exception(self.exception)
 
     @property
     def error_message(self) -> str | None:

@@ -507,7 +507,7 @@ class ReplicaManager(AllPartitions):
 
     def _enough_replicas(self, topic_partition: TopicPartition, required_offset: int) -> tuple[bool, Errors]:
         partition = self.get_partition_or_error(topic_partition)
-        if isinstance(partition, Errors):
+        if not isinstance(partition, Partition):
             return False, partition
         return partition.check_enough_replicas_reach_offset(required_offset)
 

@@ -123,9 +123,10 @@ class KafkaChannel:
 
     def _begin_request(self) -> bool:
         """Make room for the request that `_ahead` announces; False while it announces none, or there is no memory."""
-        if len(self._ahead) < _SIZE:
+        ahead = self._ahead
+        if len(ahead) < _SIZE:
             return False
-        (size,) = _INT.unpack_from(self._ahead)
+        (size,) = _INT.unpack_from(ahead)
         if size < 0:
             raise InvalidReceiveException(f"Invalid receive (size = {size})")
         if size > self._max_receive_size:
@@ -134,10 +135,12 @@ class KafkaChannel:
         if self.waits_for_memory:
             return False
         self._taken = size
-        self._request = bytearray(size)
-        self._received = min(size, len(self._ahead) - _SIZE)
-        self._request[: self._received] = self._ahead[_SIZE : _SIZE + self._received]
-        del self._ahead[: _SIZE + self._received]
+        self._request = ahead[_SIZE : _SIZE + size]
+        self._received = received = len(self._request)
+        del ahead[: _SIZE + received]
+        if received < size:
+            self._request, begun = bytearray(size), self._request
+            self._request[:received] = begun
         return True
 
     def _read_into(self, room: memoryview) -> int:

@@ -27,12 +27,12 @@ _numba = imported_numba()
 
 def octets(data: BytesLike) -> NDArray[np.uint8]:
     """`data` as the compiled functions take it, without a copy."""
-    return np.frombuffer(data, dtype=np.uint8)
+    return np.frombuffer(data, np.uint8)
 
 
 def room_for(size: int) -> NDArray[np.int64]:
     """An `out` of `size` integers, not yet set."""
-    return np.empty(size, dtype=np.int64)
+    return np.empty(size, np.int64)
 
 
 def compile_function(function: Callable[..., R], **compiled_helpers: Callable[..., object]) -> Callable[..., R]:
