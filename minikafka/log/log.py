@@ -579,16 +579,15 @@ class Log:
     def _maybe_increment_first_unstable_offset(self) -> None:
         """Ask the producer state again where the first undecided transaction begins, and find that place.
 
-        An offset below the log start counts as the log start; looking that up gives the base offset of its batch.
-        Kafka: `UnifiedLog.maybeIncrementFirstUnstableOffset`.
+        An offset below the log start counts as the log start; looking that up gives the base offset of its batch. The
+        lock must be held. Kafka: `UnifiedLog.maybeIncrementFirstUnstableOffset`.
         """
-        with self._lock:
-            self._local_log.check_if_memory_mapped_buffer_closed()
-            updated = self.producer_state_manager.first_unstable_offset
-            if updated is not None and (updated.message_offset_only or updated.message_offset < self.log_start_offset):
-                offset = max(updated.message_offset, self.log_start_offset)
-                updated = self.maybe_convert_to_offset_metadata(offset)
-            self._first_unstable_offset_metadata = updated
+        self._local_log.check_if_memory_mapped_buffer_closed()
+        updated = self.producer_state_manager.first_unstable_offset
+        if updated is not None and (updated.message_offset_only or updated.message_offset < self.log_start_offset):
+            offset = max(updated.message_offset, self.log_start_offset)
+            updated = self.maybe_convert_to_offset_metadata(offset)
+        self._first_unstable_offset_metadata = updated
 
     def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
         """The four offsets at one moment, with their places. Kafka: `UnifiedLog.fetchOffsetSnapshot`."""

@@ -89,6 +89,8 @@ class KafkaChannel:
         self.is_open = True
         self.watched_events = 0
         """What the loop's selector waits for on this connection."""
+        self.last_active_ms = 0
+        """When something was last read or sent, by the clock of the loop."""
         self.waits_for_memory = False
         """Whether a request is announced for which the pool had no memory."""
         self._max_receive_size = max_receive_size

@@ -74,7 +74,6 @@ class SocketServer:
         self._memory_pool = MemoryPool(get("queued.max.request.bytes"))
         self._acceptors: list[_Acceptor] = []
         self._channels: OrderedDict[str, KafkaChannel] = OrderedDict()  # the one that was idle longest comes first
-        self._last_active_ms: dict[str, int] = {}
         self._next_connection_index = 0
         self._connections_changed = True  # how many there are, since `_watch_acceptors` looked
         self._now_ms = time.hi_res_clock_ms()  # when this round of the loop has begun to work
@@ -260,7 +259,7 @@ class SocketServer:
         )
         self._channels[channel_id] = channel
         self._connections_changed = True
-        self._last_active_ms[channel_id] = self._time.hi_res_clock_ms()
+        channel.last_active_ms = self._time.hi_res_clock_ms()
         self._watch(channel)
         return channel
 
@@ -365,7 +364,7 @@ class SocketServer:
 
     def _is_active(self, channel: KafkaChannel) -> None:
         self._channels.move_to_end(channel.id)
-        self._last_active_ms[channel.id] = self._now_ms
+        channel.last_active_ms = self._now_ms
 
     def _close_excess_connections(self) -> None:
         """Kafka: `Processor.closeExcessConnections`, `Selector.lowestPriorityChannel`."""
@@ -382,7 +381,7 @@ class SocketServer:
             return
         while self._channels:
             channel = next(iter(self._channels.values()))
-            idle_until_ms = self._last_active_ms[channel.id] + self._max_idle_ms
+            idle_until_ms = channel.last_active_ms + self._max_idle_ms
             if self._now_ms < idle_until_ms:
                 self._next_idle_close_check_ms = idle_until_ms
                 return
@@ -394,7 +393,6 @@ class SocketServer:
         if self._channels.pop(channel.id, None) is None:
             return
         self._connections_changed = True
-        del self._last_active_ms[channel.id]
         if channel.watched_events:
             self._selector.unregister(channel.socket)
         channel.close()
