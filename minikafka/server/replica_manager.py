@@ -467,20 +467,19 @@ class ReplicaManager(AllPartitions):
         results: Mapping[TopicIdPartition, LogAppendResult],
     ) -> dict[TopicIdPartition, ProducePartitionStatus]:
         """Kafka: `ReplicaManager.buildProducePartitionStatus`."""
-        return {
-            key: ProducePartitionStatus(
-                result.info.last_offset + 1,
-                PartitionResponse(
-                    result.error,
-                    result.info.first_offset,
-                    result.info.log_append_time,
-                    result.info.log_start_offset,
-                    result.info.record_errors,
-                    result.error_message,
-                ),
+        produce_status = {}
+        for key, result in results.items():
+            info = result.info
+            response = PartitionResponse(
+                result.error,
+                info.first_offset,
+                info.log_append_time,
+                info.log_start_offset,
+                info.record_errors,
+                result.error_message,
             )
-            for key, result in results.items()
-        }
+            produce_status[key] = ProducePartitionStatus(info.last_offset + 1, response)
+        return produce_status
 
     def _maybe_add_delayed_produce(
         self,
