@@ -309,12 +309,7 @@ class Broker:
         """
         try:
             parsed = Request.parse(
-                request,
-                answer_to,
-                arrived_ms=self.time.milliseconds(),
-                principal=principal,
-                listener_name=listener_name,
-                client_address=client_address,
+                request, answer_to, self.time.milliseconds(), principal, listener_name, client_address
             )
         except InvalidRequestException as error:
             logger.info("Closing a connection because of a bad request: %s", error)

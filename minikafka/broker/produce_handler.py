@@ -173,7 +173,8 @@ class ProduceHandler:
             name, index = topic_partition
             topic = topics.get((name, topic_id))
             if topic is None:
-                topic = topics[name, topic_id] = TopicProduceResponse(name=name, topic_id=topic_id)
+                topic = topics[name, topic_id] = TopicProduceResponse()
+                topic.name, topic.topic_id = name, topic_id
                 response.responses.append(topic)
             part = _partition_response(index, answer)
             if answer.error is _NOT_LEADER_OR_FOLLOWER and version >= FIRST_VERSION_WITH_LEADERS:

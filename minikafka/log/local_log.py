@@ -469,7 +469,7 @@ class LocalLog:
         """
         if is_change:
             self.own_process.require("The log of", self.location)
-        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message, is_change=is_change)
+        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message, is_change)
 
     def _deleting_as(self, cause: str) -> SegmentDeletionReason:
         def log_reason(to_delete: list[LogSegment]) -> None:

@@ -22,7 +22,7 @@ class maybe_handle_io_exception:
 
     __slots__ = ("_channel", "_is_change", "_log_dir", "_message")
 
-    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str, *, is_change: bool = True):
+    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str, is_change: bool = True):
         self._channel = channel
         self._log_dir = log_dir
         self._message = message

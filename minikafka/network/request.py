@@ -67,7 +67,6 @@ class Request:
         cls,
         data: BytesLike,
         answer_to: Callable[[Answer], object],
-        *,
         arrived_ms: int = 0,
         principal: str = ANONYMOUS,
         listener_name: str = "PLAINTEXT",
@@ -79,11 +78,12 @@ class Request:
         Raises InvalidRequestException for bytes that are no request, and for an API or a version that brokers do not
         listen to; Kafka closes the connection then. Kafka: `Processor.processCompletedReceives`.
         """
-        source = MessageBytes(data, limit=LARGEST_MESSAGE)
+        source = MessageBytes(data, LARGEST_MESSAGE)
         header = RequestHeader.read(source)
-        if not (header.api_key.in_scope("broker") and header.api_key.is_version_enabled(header.api_version)):
+        api_key = header.api_key
+        if not (api_key.in_scope("broker") and api_key.is_version_enabled(header.api_version)):
             raise InvalidRequestException(
-                f"Received request api key {header.api_key.name} with version {header.api_version} which is not enabled"
+                f"Received request api key {api_key.name} with version {header.api_version} which is not enabled"
             )
         body = parse_body(header, source)
         return cls(header, body, len(data), answer_to, arrived_ms, principal, listener_name, client_address)

@@ -241,13 +241,12 @@ class FileRecords:
 
         Raises IllegalArgumentException when the file would grow beyond 2147483647 bytes.
         """
-        size = len(records.buffer)
-        if size > INT_MAX - self.size_in_bytes:
+        size, position = records.size_in_bytes, self.size_in_bytes
+        if size > INT_MAX - position:
             raise IllegalArgumentException(
-                f"Append of size {size} bytes is too large for segment with current file position at "
-                f"{self.size_in_bytes}"
+                f"Append of size {size} bytes is too large for segment with current file position at {position}"
             )
-        written = self.channel.write(records.buffer, self.size_in_bytes)
+        written = self.channel.write(records.buffer, position)
         self.size_in_bytes += written
         return written
 

@@ -303,7 +303,8 @@ class RecordBatch:
 
     def set_last_offset(self, offset: int) -> None:
         """Move the batch so that it ends at `offset`, inclusive. Kafka: `MutableRecordBatch.setLastOffset`."""
-        _LONG.pack_into(self.buffer, 0, to_long(offset - self.last_offset_delta))
+        last_offset_delta = (self._header or self._load())[6]
+        _LONG.pack_into(self.buffer, 0, to_long(offset - last_offset_delta))
         self._header = None
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
