@@ -60,7 +60,7 @@ class KafkaChannel:
     """A connection that is read and written without waiting.
 
     - `receive` gives one request at a time. While it is worked on the connection is muted: nothing more is read.
-    - `set_send` takes an answer, `write` sends of it; when it has gone out the connection is read again.
+    - `send` begins an answer, `write` goes on with it; when it has gone out the connection is read again.
     - Bytes that came behind a request wait in `_ahead`, at most as many as one call reads.
 
     Kafka: `KafkaChannel` with its `NetworkReceive` and `NetworkSend`.
@@ -165,16 +165,17 @@ class KafkaChannel:
         """Whether bytes of the next request have been read already."""
         return bool(self._ahead)
 
-    def set_send(self, pieces: Sequence[Piece]) -> None:
-        """Take an answer, which `write` sends. Kafka: `KafkaChannel.setSend`."""
+    def send(self, pieces: Sequence[Piece]) -> bool:
+        """Begin to send an answer, and say whether it has gone out. Raises OSError. Kafka: `KafkaChannel.setSend`."""
         size = 0
         for piece in pieces:
             size += len(piece) if isinstance(piece, _BYTES) else piece.size_in_bytes
         self._sends.append(size.to_bytes(_SIZE))
         self._sends.extend(pieces)
+        return self.write()
 
     def write(self) -> bool:
-        """Send as far as the system takes it, and say whether the answer has gone out.
+        """Send on as far as the system takes it, and say whether the answer has gone out.
 
         Raises OSError, and KafkaException for a file that was cut meanwhile. Kafka: `KafkaChannel.write`.
         """

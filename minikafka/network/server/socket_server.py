@@ -184,7 +184,7 @@ class SocketServer:
             elif isinstance(who, _Acceptor):
                 self._accept_new_connections(who)
             else:
-                if event & _WRITE and who.is_sending:
+                if event & _WRITE:
                     self._write(who)
                 if event & _READ:
                     self._read(who)
@@ -309,18 +309,21 @@ class SocketServer:
         if not channel.is_open:
             logger.debug("Attempting to send response via a connection that is closed: %s", channel)
         elif not isinstance(answer, NoBytes):
-            channel.set_send(answer.pieces)
-            self._write(channel)
+            self._is_active(channel)
+            self._go_on_sending(channel, partial(channel.send, answer.pieces))
         elif answer is NoBytes.NO_RESPONSE:
             self._unmute(channel)
         else:
             self._close(channel)
 
     def _write(self, channel: KafkaChannel) -> None:
-        """Send on. Kafka: `Selector.attemptWrite`."""
-        self._is_active(channel)
+        if channel.is_open and channel.is_sending:
+            self._is_active(channel)
+            self._go_on_sending(channel, channel.write)
+
+    def _go_on_sending(self, channel: KafkaChannel, send: Callable[[], bool]) -> None:
         try:
-            is_sent = channel.write()
+            is_sent = send()
         except (OSError, KafkaException) as error:
             logger.info("Closing the connection %s: %s", channel, error)
             self._close(channel)
