@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 _NONE = Errors.NONE
 _NOT_LEADER_OR_FOLLOWER = Errors.NOT_LEADER_OR_FOLLOWER
 _TOPIC = ResourceType.TOPIC
+_transaction_supported_operation = TransactionSupportedOperation.of_produce_version
 _WRITE = AclOperation.WRITE
 
 ADMIN_CLIENT_ID = "__admin_client"
@@ -128,7 +129,7 @@ class ProduceHandler:
             body.transactional_id,
             authorized,
             send_response,
-            TransactionSupportedOperation.of_produce_version(version),
+            _transaction_supported_operation(version),
         )
         if not request.is_answered:
             request.waits_for = "the replicas of " + ", ".join(str(key.topic_partition) for key in authorized)

@@ -27,7 +27,8 @@ LARGEST_MESSAGE = INT_MAX
 _API_KEY_AND_VERSION = struct.Struct(">hh")
 _CORRELATION_ID_AND_LENGTH = struct.Struct(">ih")
 _NO_TAGGED_FIELDS = b"\0"
-_API_VERSIONS = ApiKeys.API_VERSIONS  # looked up once: before Python 3.12, that takes longer than a call
+# Looked up once: before Python 3.12, `ApiKeys.API_VERSIONS` takes longer than a call.
+_API_VERSIONS, _for_id = ApiKeys.API_VERSIONS, ApiKeys.for_id
 BAD_BYTES = (RuntimeError, IllegalArgumentException, KafkaException)
 """What reading a message raises: Java's own runtime exceptions, and Kafka's."""
 
@@ -53,7 +54,7 @@ class RequestHeader:
         start = source.position
         try:
             number, version = source.read_struct(_API_KEY_AND_VERSION)
-            api_key = ApiKeys.for_id(number)
+            api_key = _for_id(number)
             if not api_key.has_valid_version:
                 raise InvalidRequestException(
                     f"Unsupported api with key {number} ({api_key.message_name}) and version {version}"

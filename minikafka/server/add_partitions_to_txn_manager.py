@@ -41,7 +41,10 @@ class TransactionSupportedOperation(Enum):
             return TransactionSupportedOperation.ADD_PARTITION
         if version > 10:
             return TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
-        return TransactionSupportedOperation.DEFAULT_ERROR
+        return _DEFAULT_ERROR
+
+
+_DEFAULT_ERROR = TransactionSupportedOperation.DEFAULT_ERROR  # looked up once: it is what most requests have
 
 
 class AddPartitionsToTxnManager(Protocol):

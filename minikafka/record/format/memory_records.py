@@ -41,7 +41,7 @@ class MemoryRecords:
     EMPTY: ClassVar["MemoryRecords"]
 
     def __init__(self, buffer: BytesLike):
-        view = memoryview(buffer)
+        view = buffer if type(buffer) is memoryview else memoryview(buffer)
         # The bytes of all batches, and of an incomplete one at the end.
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
         self.size_in_bytes = len(view)
