@@ -10,6 +10,7 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -46,6 +47,12 @@ else:
 
 preadv = getattr(os, "preadv", plain_ways.preadv)
 sendfile = getattr(os, "sendfile", plain_ways.sendfile)
+
+
+def call_after_fork(action: Callable[[], object]) -> None:
+    """Call `action()` in each process that is forked from this one; where none can be, never."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=action)
 
 
 def zeros(size: int) -> memoryview:

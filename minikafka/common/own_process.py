@@ -2,6 +2,7 @@
 
 import os
 
+from minikafka.common.at_hand import call_after_fork
 from minikafka.common.errors import KafkaStorageException
 
 _this_process = os.getpid()
@@ -13,7 +14,7 @@ def _after_fork() -> None:
 
 
 # Each append asks which process this is: the system is asked after a fork alone.
-os.register_at_fork(after_in_child=_after_fork)
+call_after_fork(_after_fork)
 
 
 class OwnProcess:
