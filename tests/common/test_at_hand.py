@@ -23,7 +23,7 @@ def refused(*arguments, **named):
     raise RuntimeError("can't start new thread")
 _thread.start_new_thread = _thread.start_joinable_thread = refused
 import os
-del os.preadv, os.register_at_fork
+del os.preadv, os.fork, os.register_at_fork
 """
 # Prints what it reads; leaves the directory as a kill would, then as a recovery leaves it.
 DO_ALL = """
