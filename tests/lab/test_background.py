@@ -113,6 +113,7 @@ print(failed)
 """
 
 
+@pytest.mark.slow
 def test_what_wakes_spark_and_a_cell_may_import_it_at_the_same_time():
     done = subprocess.run([sys.executable, "-c", TWO_IMPORTS], check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
