@@ -3,13 +3,20 @@
 //
 // That file and Python itself come gzipped, since not every server compresses, and are opened here. Their names do not
 // end in .gz: some servers say of such files that they are compressed, and the browser would open them before.
-import { loadPyodide as load } from "./pyodide.mjs";
+//
+// Of a file of WebAssembly a browser also keeps the machine code, but only if it comes plain. So when Python has been
+// in use for a while, the plain file is fetched too: later visits take it from the browser's cache, with that code.
+import { loadPyodide as load, version } from "./pyodide.mjs";
 
-export { version } from "./pyodide.mjs";
+export { version };
 
 const here = new URL("./", import.meta.url).href;
+const WASM = here + "pyodide.asm.wasm";
+// The cache is asked for it whatever its age, so its address tells which Pyodide it is of.
+const PLAIN_WASM = `${WASM}?${version}`;
+const UNTIL_PLAIN_MS = 10_000;
 const PACKED = {
-    [here + "pyodide.asm.wasm"]: "application/wasm",
+    [WASM]: "application/wasm",
     [here + "python_stdlib.zip"]: "application/zip",
     [here + "pyodide.asm.mjs"]: "text/javascript",
     [here + "packages"]: "application/octet-stream",
@@ -19,7 +26,27 @@ let early = null;
 
 // Fetch them side by side; gives the promise of each one's content.
 function opened() {
-    return Object.fromEntries(Object.entries(PACKED).map(([file, type]) => [file, openedOne(file, type)]));
+    const coming = Object.entries(PACKED).map(([file, type]) => [file, file === WASM ? wasm() : openedOne(file, type)]);
+    return Object.fromEntries(coming);
+}
+
+async function wasm() {
+    try {
+        const kept = await fetchPlain(PLAIN_WASM, { cache: "only-if-cached", mode: "same-origin" });
+        if (kept.ok) return kept;
+    } catch {
+        // a browser says so that it is not in the cache
+    }
+    setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM);
+    return openedOne(WASM, PACKED[WASM]);
+}
+
+async function fetchIntoCache(file) {
+    try {
+        await (await fetchPlain(file, { priority: "low" })).arrayBuffer();
+    } catch (failure) {
+        console.warn(`${file}: ${failure.message}`);
+    }
 }
 
 async function openedOne(file, type) {
@@ -79,7 +106,7 @@ export function begin(notebook) {
 }
 
 export async function loadPyodide({ stdout, stderr }) {
-    const python = await (early ?? begun([]));
+    const python = await (early ?? begun(importsOf(null)));
     early = null;
     python.setStdout({ batched: stdout });
     python.setStderr({ batched: stderr });
