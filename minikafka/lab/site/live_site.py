@@ -83,6 +83,8 @@ _IMPORTS_OF_THE_KERNEL = [
     f"import {_STAND_INS.stem}",
     "from pyodide_kernel import kernel_instance; kernel_instance.interpreter.Completer.use_jedi = False",
 ]
+_APPS = [word for app in ("notebooks", "tree", "edit", "consoles", "lab") for word in ("--apps", app)]
+"""A lesson needs the first; its logo and its menus lead to the others."""
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 _VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
@@ -157,7 +159,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
     command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
-    command += ["--output-dir", str(built), "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages"]
+    command += ["--output-dir", str(built), *_APPS, "--no-sourcemaps", "--no-unused-shared-packages"]
     command += ["--ContentsManager.allow_hidden=True"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True)
     if done.returncode:

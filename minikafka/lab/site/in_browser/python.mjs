@@ -4,8 +4,9 @@
 // That file and Python itself come gzipped, since not every server compresses, and are opened here. Their names do not
 // end in .gz: some servers say of such files that they are compressed, and the browser would open them before.
 //
-// Of a file of WebAssembly a browser also keeps the machine code, but only if it comes plain. So when Python has been
-// in use for a while, the plain file is fetched too: later visits take it from the browser's cache, with that code.
+// Of a file of WebAssembly a browser also keeps the machine code, but only if the file comes plain, which is six megabytes
+// more. So the first visit begins with the packed file, and fetches the plain one when the kernel has been there for a
+// while. Later visits take that one from the browser's cache; from the third visit on, its machine code is there too.
 import { loadPyodide as load, version } from "./pyodide.mjs";
 
 export { version };
@@ -14,7 +15,7 @@ const here = new URL("./", import.meta.url).href;
 const WASM = here + "pyodide.asm.wasm";
 // The cache is asked for it whatever its age, so its address tells which Pyodide it is of.
 const PLAIN_WASM = `${WASM}?${version}`;
-const UNTIL_PLAIN_MS = 10_000;
+const UNTIL_PLAIN_MS = 10_000; // after the kernel began
 const PACKED = {
     [WASM]: "application/wasm",
     [here + "python_stdlib.zip"]: "application/zip",
@@ -23,6 +24,7 @@ const PACKED = {
 };
 const fetchPlain = globalThis.fetch;
 let early = null;
+let isPacked = false;
 
 // Fetch them side by side; gives the promise of each one's content.
 function opened() {
@@ -35,9 +37,9 @@ async function wasm() {
         const kept = await fetchPlain(PLAIN_WASM, { cache: "only-if-cached", mode: "same-origin" });
         if (kept.ok) return kept;
     } catch {
-        // a browser says so that it is not in the cache
+        // it is not in the cache: some browsers answer, others refuse
     }
-    setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM);
+    isPacked = true;
     return openedOne(WASM, PACKED[WASM]);
 }
 
@@ -108,6 +110,7 @@ export function begin(notebook) {
 export async function loadPyodide({ stdout, stderr }) {
     const python = await (early ?? begun(importsOf(null)));
     early = null;
+    if (isPacked) setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM);
     python.setStdout({ batched: stdout });
     python.setStderr({ batched: stderr });
     return python;
