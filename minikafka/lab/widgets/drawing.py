@@ -60,6 +60,7 @@ _PAGE_RULES = (
 .mk pre .mk-faint .mk-keyword{font-weight:400}
 .mk-line{overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0;overflow-wrap:anywhere}
+.mk-box td.mk-faint{white-space:nowrap;vertical-align:top}
 """
 )
 """Where two rules of equal weight set the same of an element, both have the same selector. So a piece that has some of
