@@ -1,6 +1,6 @@
 """Runs in the browser before the kernel is imported. It stands in for what the kernel imports and no lesson needs:
-IPython's terminal, a package that completes without running the cells (jedi), and an installer of packages (piplite).
-Together they would take half of the time in which the kernel starts, and two megabytes.
+IPython's terminal, and an installer of packages (piplite). They would take half of the time in which the kernel starts,
+and a megabyte.
 """
 
 import sys
