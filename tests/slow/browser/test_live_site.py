@@ -127,7 +127,12 @@ def test_the_plain_wasm_comes_after_the_first_prediction_and_only_once(chromium,
         tmp_path, executable_path=chromium_path(), args=["--no-sandbox"], viewport={"width": 1280, "height": 1000}
     )
     server.paths.clear()
-    page = first_prediction(context, address)
+    page = context.new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    page.wait_for_timeout(15_000)
+    assert wasm_of(server) == ["pyodide.asm.wasm.packed"], "nothing more before the first cell"
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(ASKED, timeout=120_000)
     assert wasm_of(server) == ["pyodide.asm.wasm.packed"]
     end = time.monotonic() + 60
     while len(wasm_of(server)) == 1 and time.monotonic() < end:

@@ -5,8 +5,8 @@
 // end in .gz: some servers say of such files that they are compressed, and the browser would open them before.
 //
 // Of a file of WebAssembly a browser also keeps the machine code, but only if the file comes plain, which is six megabytes
-// more. So the first visit begins with the packed file, and fetches the plain one when the kernel has been there for a
-// while. Later visits take that one from the browser's cache; from the third visit on, its machine code is there too.
+// more. So the first visit begins with the packed file, and fetches the plain one a while after the first cell was run.
+// Later visits take that one from the browser's cache; from the third visit on, its machine code is there too.
 import { loadPyodide as load, version } from "./pyodide.mjs";
 
 export { version };
@@ -15,7 +15,7 @@ const here = new URL("./", import.meta.url).href;
 const WASM = here + "pyodide.asm.wasm";
 // The cache is asked for it whatever its age, so its address tells which Pyodide it is of.
 const PLAIN_WASM = `${WASM}?${version}`;
-const UNTIL_PLAIN_MS = 10_000; // after the kernel began
+const UNTIL_PLAIN_MS = 10_000; // after the first cell was begun
 const PACKED = {
     [WASM]: "application/wasm",
     [here + "python_stdlib.zip"]: "application/zip",
@@ -41,6 +41,16 @@ async function wasm() {
     }
     isPacked = true;
     return openedOne(WASM, PACKED[WASM]);
+}
+
+// JupyterLite calls the worker's `execute` for each cell: a message that names the function.
+function atFirstCell(what) {
+    const seen = ({ data }) => {
+        if (data?.path?.at(-1) !== "execute") return;
+        removeEventListener("message", seen);
+        what();
+    };
+    addEventListener("message", seen);
 }
 
 async function fetchIntoCache(file) {
@@ -110,7 +120,7 @@ export function begin(notebook) {
 export async function loadPyodide({ stdout, stderr }) {
     const python = await (early ?? begun(importsOf(null)));
     early = null;
-    if (isPacked) setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM);
+    if (isPacked) atFirstCell(() => setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM));
     python.setStdout({ batched: stdout });
     python.setStderr({ batched: stderr });
     return python;
