@@ -1,5 +1,6 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
+import os
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from minikafka.common.errors import (
     ConfigException,
     IllegalArgumentException,
     IllegalStateException,
+    KafkaStorageException,
     RecordTooLargeException,
     TopicExistsException,
     UnknownTopicOrPartitionException,
@@ -260,3 +262,22 @@ def test_settings_that_are_refused(process):
         Broker(settings={"num.partitions": "0"}, process=process),
     ):
         pass
+
+
+def test_the_end_of_a_forked_process_ends_neither_broker_nor_files(broker):
+    broker.append("t", 0, b"before")
+    child = os.fork()
+    if not child:
+        try:
+            with pytest.raises(KafkaStorageException, match="must not change it"):
+                broker.stop()
+            broker.__exit__(None, None, None)
+            assert broker.bootstrap_servers
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    broker.append("t", 0, b"after")
+    broker.stop()
+    broker.start()
+    assert [record.value for record in broker.records("t", 0)] == [b"before", b"after"]
