@@ -26,7 +26,7 @@ help:
 	@echo "make lab        open the lessons in JupyterLab, on a working copy in my-lessons/"
 	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
 	@echo "make test       every test"
-	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in about two minutes"
+	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in about a minute"
 	@echo "make times      measure how long each file of tests takes: both processes of the tests are kept busy by that"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -66,9 +67,12 @@ def grade(
         held = limits_that_hold(Limits(memory_mb=memory))
         raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")
     grades = []
+    with_the_name = Counter(directory.resolve().name for directory in submissions)
     with ended_by_signals():
         for directory in submissions:
-            grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted)))
+            graded = grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted))
+            is_unique = with_the_name[graded.name] == 1
+            grades.append(graded if is_unique else replace(graded, name=str(directory)))
             if as_json:
                 click.echo(json.dumps(_as_data(grades[-1])))
             else:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -65,9 +66,14 @@ def zeros(size: int) -> memoryview:
     import mmap
 
     try:
-        return memoryview(mmap.mmap(-1, size))
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError as error:
         raise MemoryError(f"no memory for {size} bytes") from error
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        # What is read and written all over it would else wait for the processor's table of pages.
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(memory)
 
 
 def socketpair() -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -216,8 +216,8 @@ def allocate(mapping: Mapping, position: int, size: int, path: Path) -> None:
 
 
 def _allocate_by_writing(path: Path, position: int, size: int) -> None:
-    """Write what is there already. Does nothing when the file is gone, or no descriptor is left: a block is there all
-    the same, unless the disk is full in that moment, too.
+    """Does nothing when the file is gone, or no descriptor is left: a block is there all the same, unless the disk is
+    full in that moment, too.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -226,11 +226,29 @@ def _allocate_by_writing(path: Path, position: int, size: int) -> None:
             return
         raise
     try:
-        data = os.pread(fd, size, position)
-        if os.pwrite(fd, data, position) < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        _write_again(fd, position, size)
+    except OSError as error:
+        raise named(error, fd) from None
     finally:
         os.close(fd)
+
+
+def allocate_open(fd: int, position: int, size: int) -> None:
+    """Let the disk allocate blocks as `allocate` does, for a file that is open, if it has any.
+
+    For a new file that takes microseconds; where the first write goes through a mapping, ext4 needs one to two
+    milliseconds. On a full disk nothing happens: `allocate` tells it when an entry is to be written.
+    """
+    if _overlay() is None:
+        with suppress(OSError):
+            _write_again(fd, position, size)
+
+
+def _write_again(fd: int, position: int, size: int) -> None:
+    """Write what is there already, which needs blocks for it. Raises OSError."""
+    data = os.pread(fd, size, position)
+    if os.pwrite(fd, data, position) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def rename(source: Path, target: Path) -> None:

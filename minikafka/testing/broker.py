@@ -9,6 +9,7 @@ from types import TracebackType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
 from minikafka.common.java.java_numbers import INT_MAX, require_number
+from minikafka.common.own_process import OwnProcess
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import NoBytes
@@ -27,6 +28,7 @@ class Broker:
 
     - `stop` and `start` it, or `kill` it, as often as you like: topics and records are there again, at the same port.
     - `directory` holds the files that Kafka would have written. One of its own is deleted at the end of the block.
+    - A process that is forked in the block may be a client. It can do nothing else, and its end ends nothing.
     - When the disk of its directory has failed it ends by itself, as Kafka does. Then IllegalStateException says why,
       until it is stopped and started anew.
     - Topics that a client names are made, as by Kafka's default; `{"auto.create.topics.enable": "false"}` forbids it.
@@ -77,6 +79,7 @@ class Broker:
         self._moved_ms = 0
         self._process = process
         self._node: Node | None = None
+        self._own_process = OwnProcess()
 
     def __enter__(self) -> "Broker":
         try:
@@ -89,6 +92,8 @@ class Broker:
     def __exit__(
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if not self._own_process.is_this:
+            return  # a process that was forked inside the block ends: broker and files are the other one's
         try:
             if self._node is not None:
                 self.stop()
@@ -124,19 +129,19 @@ class Broker:
 
     def stop(self) -> None:
         """Stop it in order. Raises IllegalStateException when it is down."""
-        node, self._node = self._running(), None
+        node, self._node = self._own(), None
         node.stop()
 
     def kill(self) -> None:
         """End it as kill -9 does: nothing more is written. Raises IllegalStateException when it is down."""
-        node, self._node = self._running(), None
+        node, self._node = self._own(), None
         node.kill()
 
     # Topics and records
 
     def create_topic(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Make a topic. Raises what a client would be told: TopicExistsException, InvalidConfigurationException, …"""
-        self._running().create_topic(name, partitions, settings or {})
+        self._own().create_topic(name, partitions, settings or {})
 
     def append(
         self,
@@ -151,11 +156,11 @@ class Broker:
         `timestamp_ms`: of all of them, in ms since 1970; None: what the broker's clock shows. Nothing that was injected
         is in the way. Raises what a producer would be told, such as UnknownTopicOrPartitionException.
         """
-        return self._running().append(topic, partition, [(key, value) for value in values], timestamp_ms)
+        return self._own().append(topic, partition, [(key, value) for value in values], timestamp_ms)
 
     def records(self, topic: str, partition: int) -> list[Kept]:
         """All records of a partition, in order. Raises UnknownTopicOrPartitionException."""
-        return self._running().records(topic, partition)
+        return self._own().records(topic, partition)
 
     # What goes wrong, and time
 
@@ -175,7 +180,7 @@ class Broker:
                 f"{what!r} is no error, no response of minikafka.messages.apis and no NoBytes"
             )
         _require_times(times)
-        self._running().answer(api, what, times)
+        self._own().answer(api, what, times)
 
     def delay(self, api: ApiKeys, ms: int, times: int | None = None) -> None:
         """Hold back the answers to the next `times` requests for `api` by `ms` of the machine's time; None: to all.
@@ -185,11 +190,11 @@ class Broker:
         _require_api(api)
         require_number("ms", ms, 0, _LONGEST_DELAY_MS)
         _require_times(times)
-        self._running().delay(api, ms, times)
+        self._own().delay(api, ms, times)
 
     def clear_injected(self) -> None:
         """Answer as a broker again, and at once."""
-        self._running().clear_injected()
+        self._own().clear_injected()
 
     def advance(self, ms: int) -> None:
         """Move the broker's clock, and let it do what has become due: retention, flushes, what waits for its time.
@@ -198,13 +203,13 @@ class Broker:
         IllegalArgumentException for what is no whole number from 0 on.
         """
         require_number("ms", ms, 0, _LATEST_MS)
-        self._running().advance(ms)
+        self._own().advance(ms)
         self._moved_ms += ms
 
     @property
     def now_ms(self) -> int:
         """What the broker's clock shows, in ms since 1970."""
-        return self._running().now_ms()
+        return self._own().now_ms()
 
     def _tidy_up(self) -> None:
         if self._temporary:
@@ -218,6 +223,12 @@ class Broker:
             if records:
                 node.append(topic, partition, records, None)
         self._seeds.clear()
+
+    def _own(self) -> Node:
+        """The running node, for the process that started it. Raises IllegalStateException and KafkaStorageException."""
+        node = self._running()
+        self._own_process.require("The broker in", self.directory)
+        return node
 
     def _running(self) -> Node:
         if self._node is None:

@@ -81,6 +81,23 @@ def test_settings_are_changed_by_who_may(guarded, api):
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "setting", "error"),
+    [
+        (ConfigResourceType.GROUP, "g", "consumer.session.timeout.ms", Errors.GROUP_AUTHORIZATION_FAILED),
+        (ConfigResourceType.CLIENT_METRICS, "m", "interval.ms", CLUSTER_FAILED),
+        (ConfigResourceType.BROKER_LOGGER, "0", "minikafka.broker", CLUSTER_FAILED),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_settings_of_groups_metrics_and_loggers_need_rights_too(guarded, kind, name, setting, error):
+    make = request_class(ApiKeys.INCREMENTAL_ALTER_CONFIGS).AlterConfigsResource
+    configs = [make.AlterableConfig(name=setting, value="60000", config_operation=AlterConfigOp.SET)]
+    resources = [make(resource_type=kind, resource_name=name, configs=configs)]
+    (told,) = ask(guarded, ApiKeys.INCREMENTAL_ALTER_CONFIGS, 1, resources=resources).responses
+    assert told.error_code == error
+
+
 def test_partitions_are_added_by_who_may_alter_the_topic(guarded):
     make = request_class(ApiKeys.CREATE_PARTITIONS).CreatePartitionsTopic
     allow(guarded, AclOperation.ALTER, "t")

@@ -237,6 +237,16 @@ def test_each_topic_is_asked_about_once_and_the_refused_are_told(guarded):
     assert [action.resource_name for action in guarded.authorizer.asked] == ["t", "u", "no"]
 
 
+def test_a_refused_batch_is_told_which_record_is_wrong(three):
+    three.create("compacted", cleanup__policy="compact")
+    partition = only_partition(answer_of(three.produce(0, {("compacted", 0): batch(b"no key")}), ApiKeys.PRODUCE, 9))
+    assert partition.error_code == Errors.INVALID_RECORD
+    assert partition.error_message.startswith("One or more records have been rejected due to 1 record errors in total")
+    assert [(each.batch_index, each.batch_index_error_message) for each in partition.record_errors] == [
+        (0, "Compacted topic cannot accept message without key in topic partition compacted-0")
+    ]
+
+
 # Fetch
 
 
@@ -248,10 +258,41 @@ def test_followers_need_the_right_to_act_in_the_cluster(guarded):
     assert only_partition(answer_of(fetch_as(guarded, **asked), ApiKeys.FETCH, 12)).error_code == 0
 
 
+def test_a_consumer_needs_the_right_to_read(guarded):
+    asked = {"replica_id": -1, "principal": "User:any"}
+    partition = only_partition(answer_of(fetch_as(guarded, **asked), ApiKeys.FETCH, 12))
+    assert partition.error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    guarded.authorizer.allowed |= {(AclOperation.READ, TOPIC, "t")}
+    assert only_partition(answer_of(fetch_as(guarded, **asked), ApiKeys.FETCH, 12)).error_code == 0
+
+
 def fetch_as(cluster, replica_id, principal):
     fetch = request_class(ApiKeys.FETCH)
     topic = fetch.FetchTopic(topic="t", partitions=[fetch.FetchTopic.FetchPartition(partition_max_bytes=99)])
     return cluster.send(0, ApiKeys.FETCH, 12, fetch(replica_id=replica_id, topics=[topic]), principal=principal)
+
+
+@pytest.mark.parametrize(
+    ("broker", "epoch", "error"),
+    [(1, 0, Errors.FENCED_LEADER_EPOCH), (0, 1, Errors.NOT_LEADER_OR_FOLLOWER)],
+    ids=["the leader, with an epoch that is over", "a broker without a replica"],
+)
+def test_a_fetch_that_cannot_be_served_is_told_the_leader_from_version_16_on(three, broker, epoch, error):
+    topic_id = three.create("far", [2, 1])
+    three.brokers[2].crash()
+    three.controller.fence_broker(2)
+    three.publish()
+
+    def told(version):
+        answer = answer_of(
+            three.fetch(broker, topic_id, 0, version, current_leader_epoch=epoch), ApiKeys.FETCH, version
+        )
+        leader = only_partition(answer).current_leader
+        assert only_partition(answer).error_code == error
+        return leader.leader_id, leader.leader_epoch, [node.node_id for node in answer.node_endpoints]
+
+    assert told(15) == (-1, -1, [])
+    assert told(16) == (1, 1, [1])
 
 
 def test_a_fetch_session_tells_only_what_is_new(three):
@@ -427,6 +468,12 @@ def test_who_may_write_nothing_gets_no_id(guarded):
     assert error() == Errors.NONE
 
 
+def test_a_transactional_id_needs_the_right_to_write_with_it(guarded):
+    body = InitProducerId(transactional_id="x", transaction_timeout_ms=1)
+    refused = guarded.ask(0, ApiKeys.INIT_PRODUCER_ID, 4, body, principal="User:any")
+    assert refused.error_code == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
 def test_the_controller_that_knows_no_such_broker_gives_no_ids(three):
     three.brokers[0].broker_epoch = 3
     body = InitProducerId(transactional_id=None, transaction_timeout_ms=1)
@@ -458,6 +505,28 @@ def test_a_topic_is_only_tried_if_that_is_wanted(three):
     answer = three.ask(0, ApiKeys.CREATE_TOPICS, 7, body)
     assert [topic.error_code for topic in answer.topics] == [Errors.NONE, Errors.TOPIC_ALREADY_EXISTS]
     assert set(three.controller.image.topics.topic_name_to_id_view()) == {"t"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "cursor", "told", "next_cursor"),
+    [
+        (3, None, {"a": [0, 1], "b": [0]}, ("b", 1)),
+        (2, None, {"a": [0, 1]}, ("b", 0)),
+        (9, ("b", 1), {"b": [1], "t": [0]}, None),
+        (9, ("c", 0), {"t": [0]}, None),
+    ],
+)
+def test_partitions_are_told_page_by_page(three, limit, cursor, told, next_cursor):
+    for name in ("b", "a"):
+        three.create(name, [0], [1])
+    make = request_class(ApiKeys.DESCRIBE_TOPIC_PARTITIONS)
+    body = make(response_partition_limit=limit)
+    if cursor:
+        body.cursor = make.Cursor(topic_name=cursor[0], partition_index=cursor[1])
+    answer = three.ask(0, ApiKeys.DESCRIBE_TOPIC_PARTITIONS, 0, body)
+    assert {topic.name: [each.partition_index for each in topic.partitions] for topic in answer.topics} == told
+    rest = answer.next_cursor and (answer.next_cursor.topic_name, answer.next_cursor.partition_index)
+    assert rest == next_cursor
 
 
 def test_of_a_new_topic_only_who_may_see_them_is_told_the_settings(guarded):
@@ -496,6 +565,9 @@ def test_topics_are_deleted_by_name_or_by_id(three):
     ]
     three.publish()
     assert three.brokers[0].metadata_cache.get_all_topics() == {"t", "both", "stays"}
+    twice = DeleteTopics(topics=[state(name=None, topic_id=ids["both"]), state(name=None, topic_id=ids["both"])])
+    (refused,) = three.ask(0, ApiKeys.DELETE_TOPICS, 6, twice).responses
+    assert (refused.error_code, refused.error_message) == (Errors.INVALID_REQUEST, "Duplicate topic id.")
     gone = only_partition(answer_of(three.produce(0, {("by-id", 0): batch()}), ApiKeys.PRODUCE, 9))
     assert gone.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -504,12 +576,15 @@ def test_who_may_not_delete_a_topic_learns_its_name_only_if_it_may_describe_it(g
     ids = guarded.controller.image.topics.topic_name_to_id_view()
     guarded.authorizer.allowed |= {(AclOperation.DESCRIBE, TOPIC, "u")}
     state = DeleteTopics.DeleteTopicState
-    body = DeleteTopics(topics=[state(name=None, topic_id=ids["t"]), state(name=None, topic_id=ids["u"])])
-    answer = guarded.ask(0, ApiKeys.DELETE_TOPICS, 6, body, principal="User:any")
-    assert {(topic.name, topic.error_code) for topic in answer.responses} == {
-        (None, Errors.TOPIC_AUTHORIZATION_FAILED),
-        ("u", Errors.TOPIC_AUTHORIZATION_FAILED),
-    }
+
+    def told(*topics):
+        answer = guarded.ask(0, ApiKeys.DELETE_TOPICS, 6, DeleteTopics(topics=topics), principal="User:any")
+        assert {topic.error_code for topic in answer.responses} == {Errors.TOPIC_AUTHORIZATION_FAILED}
+        return {(topic.name, topic.topic_id) for topic in answer.responses}
+
+    by_id = told(state(name=None, topic_id=ids["t"]), state(name=None, topic_id=ids["u"]))
+    assert by_id == {(None, ids["t"]), ("u", ids["u"])}
+    assert told(state(name="t"), state(name="u")) == {("t", ZERO_UUID), ("u", ZERO_UUID)}
 
 
 @pytest.mark.parametrize(("version", "error"), [(2, Errors.INVALID_REQUEST), (3, Errors.TOPIC_DELETION_DISABLED)])

@@ -4,7 +4,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
@@ -34,16 +34,19 @@ def address(tmp_path_factory):
 
 
 def consumed(address, topic, partition, count, **settings):
-    """The values of the first `count` records of a partition, by offset."""
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False, **settings})
-    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+    """The values of the records of a partition by offset, of which there are `count`."""
+    own = {"group.id": "none", "enable.auto.commit": False, "fetch.wait.max.ms": 10}
+    consumer = Consumer({"bootstrap.servers": address, **own, **settings})
+    # Whoever starts from the log's beginning instead asks for its offset, waits half a second, and asks again.
+    consumer.assign([TopicPartition(topic, partition, 0)])
     found, deadline = {}, time.monotonic() + PATIENCE_S
     try:
         while len(found) < count:
             assert time.monotonic() < deadline, f"{len(found)} of {count}"
-            for record in consumer.consume(1000, 0.5):
+            for record in consumer.consume(count - len(found), PATIENCE_S):
                 assert record.error() is None, record.error()
                 found[record.offset()] = record.value()
+        assert consumer.get_watermark_offsets(TopicPartition(topic, partition), PATIENCE_S) == (0, count)
     finally:
         consumer.close()
     return found
@@ -80,7 +83,7 @@ def test_a_consumer_that_waits_is_told_of_a_record_at_once(address):
         {"bootstrap.servers": address, "group.id": "none", "enable.auto.commit": False, "fetch.wait.max.ms": 10_000}
     )
     consumer.assign([TopicPartition("small", 0, 0)])
-    assert consumer.poll(1.0) is None
+    assert consumer.poll(0.3) is None
     producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
     producer.produce("small", b"now")
     assert producer.flush(PATIENCE_S) == 0

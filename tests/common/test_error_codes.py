@@ -24,6 +24,8 @@ def python_hierarchy(exception_class):
     return names[: names.index("KafkaException") + 1]
 
 
+# It fetches Kafka's sources where they are missing.
+@pytest.mark.slow
 def test_the_list_is_what_its_generator_makes():
     try:
         kafkas = make_error_codes.source()

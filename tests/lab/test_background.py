@@ -103,18 +103,34 @@ def run(statement):
         failed.append(error)
     begun.set()
 
+def spark():
+    run("from pyspark import SparkContext")
+
+def other():
+    begun.wait()
+    run("from pyspark.sql import Column")
+
 sys.meta_path.insert(0, Slow())
-background.while_the_reader_reads(lambda: run("from pyspark import SparkContext"))
-begun.wait()
-run("from pyspark.sql import Column")
+{both}
+print(failed)
+"""
+WHILE_SOMEBODY_READS = """
+background.while_the_reader_reads(spark)
+other()
 for thread in background._doing:
     thread.join()
-print(failed)
+"""
+AS_WITNESSES = """
+from minikafka.lab.stage.recorded_answers import three_answers
+three_answers("which", "none", dict, spark, other)
 """
 
 
-def test_what_wakes_spark_and_a_cell_may_import_it_at_the_same_time():
-    done = subprocess.run([sys.executable, "-c", TWO_IMPORTS], check=True, capture_output=True, text=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("both", [WHILE_SOMEBODY_READS, AS_WITNESSES], ids=["beside a cell", "as two witnesses"])
+def test_two_threads_may_need_spark_at_the_same_time(both):
+    program = TWO_IMPORTS.replace("{both}", both)
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
 
 

@@ -111,6 +111,16 @@ def graded(school, *arguments: str, **options) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.slow
+def test_two_submissions_of_one_name_are_told_apart(school):
+    for group in ("2026a", "2026b"):
+        (school / group / "bob").mkdir(parents=True)
+    told = graded(school, "2026a/bob", "2026b/bob", "class/empty", cwd=school)
+    assert [line.split()[0] for line in told.stdout.splitlines()[-3:]] == ["2026a/bob", "2026b/bob", "empty"]
+    told = graded(school, "--json", "2026a/bob", "2026b/bob", cwd=school)
+    assert [json.loads(line)["submission"] for line in told.stdout.splitlines()] == ["2026a/bob", "2026b/bob"]
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_class(school):
     (school / "class" / "half" / "minikafka-work.json").write_text("[]")

@@ -331,19 +331,33 @@ def test_without_processes_it_gets_no_memory_beside_its_own(asked):
         assert asked(f"(libc.{call}, ctypes.get_errno())", body=LIBC) == (-1, errno.EPERM)
 
 
+KEEPS_NO_NAMESPACE = ("add_key", "request_key", "keyctl", "syslog", "perf_event_open", "bpf")
+"""Calls that reach what all processes of a user, or of the machine, share."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", ["/proc/keys", "/proc/key-users"])
+def test_the_keys_of_who_starts_it_are_not_listed(asked, listed):
+    with pytest.raises(ChildRaisedError, match="PermissionError" if os.path.exists(listed) else "FileNotFoundError"):
+        asked(f"open('{listed}').read()")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["itself", "what begin started"])
 @pytest.mark.parametrize("processes", [0, 20])
 def test_it_gets_no_socket_to_a_virtual_machines_host_and_no_namespace(asked, processes, by, tmp_path, monkeypatch):
     """Also where it may start processes, as a control group counts them; and what it starts gets none either."""
     monkeypatch.setattr(control_group.ControlGroup, "files", [str(tmp_path / "procs")])  # as where one can be made
-    of_clone = ", ".join(f"libc.syscall({inside._SYSTEM_CALLS[platform.machine()][1]['clone']}, {flags}, 0, 0, 0, 0)"
+    numbers = inside._SYSTEM_CALLS[platform.machine()][1]
+    of_clone = ", ".join(f"libc.syscall({numbers['clone']}, {flags}, 0, 0, 0, 0)"
                          for flags in (0x10000000 | 17, 0x20000000 | 17))  # fmt: skip
     attempts = [
         "__import__('socket').socket(40, 1)",
         "refused(libc.unshare(0x10020000))",
         "refused(libc.syscall(425, 1, ctypes.create_string_buffer(200)))",  # io_uring_setup
         f"refused(*[{of_clone}])",
+        *(f"__import__('socket').socket({family}, 2)" for family in (17, 21, 30, 31, 38)),  # packets, rds, tipc, …
+        *(f"refused(libc.syscall({numbers[call]}, 0, 0, 0, 0, 0))" for call in KEEPS_NO_NAMESPACE),
     ]
     body = LIBC + textwrap.dedent("""
         def refused(*results):

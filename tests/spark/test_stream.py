@@ -235,7 +235,10 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
 
 @pytest.mark.parametrize("options", [{}, {"subscribePattern": "d.*"}, {"subscribe": "drawn"}, {"path": "glob"}])
 @pytest.mark.parametrize("left_empty", [False, True])
-def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(growing, caplog, options, left_empty):
+def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(
+    growing, caplog, monkeypatch, options, left_empty
+):
+    monkeypatch.setattr(stream_reader, "_PAUSE_S", 0)
     other = Path(shutil.copytree(growing, growing.with_name("drawn-4")))
     identify(other, FIRST)
     options = {name: str(growing.parent / "drawn-*") if text == "glob" else text for name, text in options.items()}

@@ -1,5 +1,6 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
+import os
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from minikafka.common.errors import (
     ConfigException,
     IllegalArgumentException,
     IllegalStateException,
+    KafkaStorageException,
     RecordTooLargeException,
     TopicExistsException,
     UnknownTopicOrPartitionException,
@@ -178,15 +180,15 @@ def test_a_connection_ends(broker):
 
 def test_nobody_answers(broker):
     broker.answer(ApiKeys.PRODUCE, NoBytes.NO_RESPONSE, times=None)
-    settings = {"delivery.timeout.ms": 1000, "request.timeout.ms": 1000, "acks": "1"}
+    settings = {"delivery.timeout.ms": 300, "request.timeout.ms": 300, "acks": "1"}
     assert produced(broker, **settings) == KafkaError._MSG_TIMED_OUT
 
 
 def test_an_answer_is_late(broker):
-    broker.delay(ApiKeys.METADATA, 700, times=None)
+    broker.delay(ApiKeys.METADATA, 200, times=None)
     started = time.monotonic()
     AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=PATIENCE_S)
-    assert time.monotonic() - started >= 0.7
+    assert time.monotonic() - started >= 0.2
 
 
 def test_a_whole_response():
@@ -260,3 +262,22 @@ def test_settings_that_are_refused(process):
         Broker(settings={"num.partitions": "0"}, process=process),
     ):
         pass
+
+
+def test_the_end_of_a_forked_process_ends_neither_broker_nor_files(broker):
+    broker.append("t", 0, b"before")
+    child = os.fork()
+    if not child:
+        try:
+            with pytest.raises(KafkaStorageException, match="must not change it"):
+                broker.stop()
+            broker.__exit__(None, None, None)
+            assert broker.bootstrap_servers
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    broker.append("t", 0, b"after")
+    broker.stop()
+    broker.start()
+    assert [record.value for record in broker.records("t", 0)] == [b"before", b"after"]

@@ -129,6 +129,17 @@ def test_odd_things_are_told(log_dir):
     assert len(plain) == 2 and "4 bytes behind the last batch; " in plain[1]
 
 
+@pytest.mark.parametrize("name", ["46.log", "-0000000000000000031.log", "\u0660" * 18 + "\u0669\u0660.log"])
+def test_a_file_by_another_name_than_a_brokers_is_no_segment(log_dir, name):
+    """Kafka takes the number of a name in any script and length, and opens the file that it would have made for it."""
+    before = listed(log_dir)
+    shutil.copy(log_dir / "mixed-0" / f"{46:020d}.log", log_dir / "mixed-0" / name)
+    told = listed(log_dir)
+    [finding] = told.pop("findings")
+    assert finding.startswith(f"{name} is not read: a broker opens ") and finding.endswith(".log in its place")
+    assert told == {key: value for key, value in before.items() if key != "findings"}
+
+
 @pytest.mark.parametrize("kind", ["a FIFO", "a directory", "a socket", "a symbolic link to nowhere"])
 def test_a_segment_that_is_no_file_is_told_as_unread(log_dir, kind, monkeypatch):
     file = log_dir / f"mixed-0/{99:020d}.log"

@@ -21,7 +21,7 @@ class Erratum:
 
     def _repr_html_(self) -> str:
         body = "".join(
-            f"<tr><td class='mk-faint'>{name}</td><td>{escape(str(words))}</td></tr>" for name, words in self._rows()
+            f'<tr><td class="mk-faint">{name}</td><td>{escape(str(words))}</td></tr>' for name, words in self._rows()
         )
         title = f"<b>{say('Erratum')}</b>{say(', for those who know an older text: ')}<i>{escape(self.claim)}</i>"
         return drawing.page(f'<details class="mk-box"><summary>{title}</summary><table>{body}</table></details>')

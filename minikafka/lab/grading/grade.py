@@ -34,8 +34,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Grade:
-    """The marks of one submission, in the order of the course; `name` is its directory's. `unread`: why files of work
-    that were handed in cannot be read.
+    """The marks of one submission, in the order of the course; `name` is its directory's, or its path where several
+    have one name. `unread`: why files of work that were handed in cannot be read.
     """
 
     name: str

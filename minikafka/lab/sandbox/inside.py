@@ -94,13 +94,18 @@ def limit(limits: dict[str, Any]) -> None:
 def forbid_ways_out() -> None:
     """Let the kernel refuse (EPERM) to this process, and to all that it starts, what walls of namespaces do not stop.
 
-    That are sockets that lead out of a virtual machine to its host (AF_VSOCK), and namespaces of its own, in which it
-    would have rights that it lacks. Raises OSError where it cannot.
+    That are the keys that the kernel keeps for a session and a user, which all processes of one user share; its log,
+    its counters and programs in it; sockets of families that know no namespaces of the network, such as those that lead
+    out of a virtual machine to its host; and namespaces of its own, in which it would have rights that it lacks. Raises
+    OSError where it cannot.
     """
     _filter(
-        ("unshare", "setns", "io_uring_setup"),  # the last makes sockets, too, and no filter sees which
+        (
+            *("add_key", "request_key", "keyctl", "syslog", "perf_event_open", "bpf", "unshare", "setns"),
+            "io_uring_setup",  # makes sockets, too, and no filter sees which
+        ),
         {
-            "socket": [(_EQUAL, 0, 1, _AF_VSOCK), _REFUSED],
+            "socket": [*((_EQUAL, left, 0, family) for left, family in _ALLOWED_SOCKETS), _REFUSED],
             "clone": [(_HAS_ONE_OF, 0, 1, _NEW_NAMESPACES), _REFUSED],
         },
     )
@@ -170,7 +175,8 @@ def _filter(refused: tuple[str, ...], by_argument: dict[str, list[tuple[int, int
 _EQUAL, _HAS_ONE_OF, _GIVE = 0x15, 0x45, 0x06
 _KILLED, _ALLOWED = (_GIVE, 0, 0, 0x80000000), (_GIVE, 0, 0, 0x7FFF0000)
 _REFUSED, _UNKNOWN = (_GIVE, 0, 0, 0x00050001), (_GIVE, 0, 0, 0x00050026)  # EPERM, ENOSYS
-_AF_VSOCK = 40
+_ALLOWED_SOCKETS = ((4, socket.AF_UNIX), (3, socket.AF_INET), (2, socket.AF_INET6), (1, 16))  # 16: AF_NETLINK
+"""Families, each with how many instructions are left out where it is the one."""
 _CLONE_THREAD = 0x00010000
 _NEW_NAMESPACES = 0x7E020000  # the flags CLONE_NEW... of clone
 # By machine: the kernel's number for it, and those of system calls; only x86 has fork and vfork.
@@ -180,6 +186,7 @@ _SYSTEM_CALLS = {
         {
             "seccomp": 317, "clone": 56, "clone3": 435, "fork": 57, "vfork": 58, "unshare": 272, "setns": 308,
             "socket": 41, "io_uring_setup": 425, "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "msgget": 68,
+            "add_key": 248, "request_key": 249, "keyctl": 250, "syslog": 103, "perf_event_open": 298, "bpf": 321,
         },
     ),
     "aarch64": (
@@ -187,6 +194,7 @@ _SYSTEM_CALLS = {
         {
             "seccomp": 277, "clone": 220, "clone3": 435, "unshare": 97, "setns": 268, "socket": 198,
             "io_uring_setup": 425, "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "msgget": 186,
+            "add_key": 217, "request_key": 218, "keyctl": 219, "syslog": 116, "perf_event_open": 241, "bpf": 280,
         },
     ),
 }  # fmt: skip

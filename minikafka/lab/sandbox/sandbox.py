@@ -287,6 +287,8 @@ class Sandbox:
             yield from ("--setenv", name, value)
         yield from _system()
         yield from ("--proc", "/proc", "--dev", "/dev")
+        for listed in filter(os.path.exists, ("/proc/keys", "/proc/key-users")):
+            yield from ("--ro-bind", os.devnull, listed)
         yield from ("--size", str(self._limits.scratch_mb << 20), "--tmpfs", SCRATCH, "--chdir", SCRATCH)
         yield from self._python()
         yield from self._own_files()

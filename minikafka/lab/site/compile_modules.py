@@ -15,12 +15,6 @@ _SITE = "/lib/python3.14/site-packages/"
 _STANDARD = "/lib/python314.zip/"
 _WITH_SOURCE = "minikafka-"
 """The wheel whose source stays beside the compiled code: lessons show it."""
-_STUBS = "jedi/third_party/"
-_LEFT_OUT = tuple(
-    _STUBS + folder
-    for folder in ("django-stubs/", "typeshed/stdlib/2/", "typeshed/third_party/2/", "typeshed/third_party/2and3/")
-)
-"""A thousand files of types for packages that are not there: to lay them down takes a second."""
 
 
 def compile_loaded(folder: str, imports: str) -> None:
@@ -40,8 +34,6 @@ def _compile(archive: str, loaded: set[str], place: str) -> None:
     compiled = f"{archive}.compiled"
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(compiled, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as new:
         for entry in old.infolist():
-            if entry.filename.startswith(_LEFT_OUT):
-                continue
             content = old.read(entry)
             if place + entry.filename not in loaded or not entry.filename.endswith(".py"):
                 new.writestr(entry, content, compresslevel=9)

@@ -62,13 +62,31 @@ _BEFORE_ALL_ELSE = ("begin_with_the_page.js", "name_sliders.js")
 """The scripts of `in_browser/` that the page of a notebook runs first."""
 _PACKED = ".packed"
 """What `in_browser/python.mjs` opens; the end of these files' names."""
-_LEFT_OUT = re.compile(r"pygments/lexers/(?!__init__|_mapping|python\.|special\.).*|.*\.dist-info/(RECORD|licenses/.*)")
-"""Of the wheels, what no lesson needs: a megabyte of other languages' colours, and lists for an installer."""
+_PLAIN_TOO = "pyodide.asm.wasm"
+"""What a browser fetches plain after its first visit, for the machine code that it then keeps."""
+_LEFT_OUT = re.compile(
+    r"pygments/lexers/(?!__init__|_mapping|python\.|special\.).*|IPython/terminal/(?!__init__|pt_inputhooks/__init__).*"
+    r"|(?!minikafka/).*/tests/.*|.*\.dist-info/(RECORD|licenses/.*)"
+)
+"""Of the wheels, what no lesson needs: a megabyte of other languages' colours, a terminal, the packages' own tests, and
+lists for an installer.
+"""
 _OF_THE_COURSE = ("*.ipynb", "data/**/*", "my_log.py", "zh/*.ipynb")
+_HANDS_ON_FILES = "shouldBroadcast(a)?n=broadcastOne(t,a):shouldDrop(t,a)||(n=maybeFromCache(e))"
+_ANSWERS_FOR_THE_DRIVE = "shouldBroadcast(a)&&(n=broadcastOne(t,a))"
+"""What JupyterLite's service worker does with a request, and what it shall do."""
 _KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 _OF_THE_KERNEL = ("micropip", "piplite", "ipykernel", "comm", "pyodide-kernel", "jedi", "ipython")
-"""What JupyterLite's kernel would find and install, were it not told that it is there."""
-_IMPORTS_OF_THE_KERNEL = ["import piplite.piplite", "import pyodide_kernel"]
+"""What JupyterLite's kernel would find and install, were it not told that it is there. Three are not: the first
+two have stand-ins, and without jedi, a megabyte, IPython completes from the objects that there are.
+"""
+_STAND_INS = _IN_BROWSER / "stand_ins.py"
+_IMPORTS_OF_THE_KERNEL = [
+    f"import {_STAND_INS.stem}",
+    "from pyodide_kernel import kernel_instance; kernel_instance.interpreter.Completer.use_jedi = False",
+]
+_APPS = [word for app in ("notebooks", "tree", "edit", "consoles", "lab") for word in ("--apps", app)]
+"""A lesson needs the first; its logo and its menus lead to the others."""
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 _VERSION = metadata.version("minikafka")
 _WHEEL_TIME = (2020, 1, 1, 0, 0, 0)
@@ -121,6 +139,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
         inner = path.relative_to(_PACKAGE).as_posix()
         if path.is_file() and "__pycache__" not in inner and not inner.startswith("lab/course/carried/"):
             yield f"wheel/minikafka/{inner}", path
+    yield f"wheel/{_STAND_INS.name}", _STAND_INS
     carried = "wheel/minikafka/lab/course/carried"
     for path in sorted(DIAGRAMS.rglob("*.svg")):
         yield f"{carried}/diagrams/{path.relative_to(DIAGRAMS).as_posix()}", path
@@ -142,7 +161,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
     command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
-    command += ["--output-dir", str(built), "--apps", "notebooks", "--no-sourcemaps", "--no-unused-shared-packages"]
+    command += ["--output-dir", str(built), *_APPS, "--no-sourcemaps", "--no-unused-shared-packages"]
     command += ["--ContentsManager.allow_hidden=True"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True)
     if done.returncode:
@@ -151,7 +170,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     shutil.copytree(made_of, pyodide)
     wheel = pyodide / f"minikafka-{_VERSION}-py3-none-any.whl"
     _write_wheel(wheel, sources)
-    for name in ("piplite", "ipykernel", "pyodide_kernel"):
+    for name in ("ipykernel", "pyodide_kernel"):
         (of_the_kernel,) = (built / "extensions" / _EXTENSIONS[1]).glob(f"static/pypi/{name}-*.whl")
         shutil.copy(of_the_kernel, pyodide)
     _list_packages(pyodide)
@@ -159,6 +178,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     _pack(pyodide)
     _list_packages(pyodide)
     _lay_down_scripts(built)
+    _leave_files_to_the_browser(built / "service-worker.js")
     _configure(built / "jupyter-lite.json")
     return built
 
@@ -194,10 +214,10 @@ def _list_packages(pyodide: Path) -> None:
     for wheel in sorted(pyodide.glob("*.whl")):
         written, version = wheel.name.split("-")[:2]
         name = written.lower().replace("_", "-")
-        known = listed["packages"].get(name, {"imports": [written], "depends": []})
+        known = listed["packages"].get(name, {"imports": [written]})
         packages[name] = {
             **known, "name": name, "version": version, "file_name": wheel.name, "install_dir": "site",
-            "package_type": "package", "unvendored_tests": False,
+            "package_type": "package", "unvendored_tests": False, "depends": [],
             "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         }  # fmt: skip
     listed["packages"] = packages
@@ -245,7 +265,8 @@ def _pack(pyodide: Path) -> None:
     packed |= {name: (pyodide / name).read_bytes() for name in ("pyodide.asm.wasm", "pyodide.asm.mjs")}
     for name, content in packed.items():
         (pyodide / f"{name}{_PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
-        (pyodide / name).unlink(missing_ok=True)
+        if name != _PLAIN_TOO:
+            (pyodide / name).unlink(missing_ok=True)
     imports = {"kernel": _IMPORTS_OF_THE_KERNEL, "notebooks": _imports()}
     (pyodide / "imports.json").write_text(json.dumps(imports), encoding="utf-8")
 
@@ -270,6 +291,16 @@ def _lay_down_scripts(built: Path) -> None:
     page = built / "notebooks" / "index.html"
     scripts = "".join(f'<script src="../static/pyodide/{name}"></script>' for name in _BEFORE_ALL_ELSE)
     page.write_text(page.read_text(encoding="utf-8").replace("<head>", f"<head>{scripts}", 1), encoding="utf-8")
+
+
+def _leave_files_to_the_browser(service_worker: Path) -> None:
+    """Let JupyterLite's service worker answer for the kernel's drive alone, not hand on each file of the site: of files
+    that it hands on, a browser keeps no machine code.
+    """
+    words = service_worker.read_text(encoding="utf-8")
+    if words.count(_HANDS_ON_FILES) != 1:
+        raise PartsError(f"{service_worker.name} is not the one that this build knows")
+    service_worker.write_text(words.replace(_HANDS_ON_FILES, _ANSWERS_FOR_THE_DRIVE), encoding="utf-8")
 
 
 def _configure(file: Path) -> None:

@@ -33,10 +33,7 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
     """
     if not (_in_a_notebook() and HAS_THREADS and _somebody_reads):
         return
-    if HAS_SPARK:
-        # Whole, before there are two threads: `pyspark` and `pyspark.sql` import each other, so that two threads which
-        # begin with different ones of them would each wait for the other, or find a module without its names.
-        import pyspark  # noqa: F401
+    import_spark()
     from ipykernel.iostream import OutStream
 
     def run(task: Callable[[], object]) -> None:
@@ -50,6 +47,16 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
         thread = threading.Thread(target=run, args=[task], name="while-the-reader-reads", daemon=True)
         _doing.append(thread)
         thread.start()
+
+
+def import_spark() -> None:
+    """Import Spark whole, where it is at hand, before there are two threads that may both need it.
+
+    `pyspark` and `pyspark.sql` import each other: of two threads that begin with different ones of them, each would
+    wait for the other, or find a module without its names.
+    """
+    if HAS_SPARK:
+        import pyspark  # noqa: F401
 
 
 def nobody_reads() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from minikafka.common.at_hand import HAS_SPARK
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.lesson_folders import LESSONS
-from minikafka.lab.stage.background import told_beside
+from minikafka.lab.stage.background import import_spark, told_beside
 from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.observation import Observations
 from minikafka.witness.spoken import say
@@ -62,6 +62,7 @@ def three_answers(
     question = f"{asked}\n{workload}"
     if not HAS_SPARK:
         return ours(), *_recorded(question, workload)
+    import_spark()
     with ThreadPoolExecutor(1) as beside:
         from_spark = beside.submit(spark)
         of_ours, of_kafka = ours(), kafka()

@@ -40,6 +40,7 @@ _PICTURE_RULES = f"""
 .mk-t.mk-s{{font-size:{_SMALL}px;fill:var(--mk-faint)}} .mk-t.mk-b{{font-weight:700}} .mk-t.mk-m{{font-family:{_MONO}}}
 .mk-t.mk-h{{font-size:{_HEADING}px;font-weight:700}}
 """
+# A picture is made smaller for a narrow cell, but not in a narrow window, where one scrolls: its letters stay legible.
 _PAGE_RULES = (
     _PICTURE_RULES
     + f"""
@@ -49,7 +50,7 @@ _PAGE_RULES = (
 .mk{color:var(--mk-ink);background:var(--mk-paper);max-width:900px;padding:8px 10px;box-sizing:border-box;overflow-x:auto}
 .widget-html-content:has(>.mk){min-width:0}
 .mk-field:hover rect{stroke:var(--mk-ink);stroke-width:2.5}
-.mk svg{display:block;max-width:max(100%,560px);height:auto} .mk img{max-width:max(100%,560px)}
+.mk svg{display:block;max-width:max(100%,560px,(940px - 100vw)*99);height:auto} .mk img{max-width:max(100%,560px,(940px - 100vw)*99)}
 .mk pre,.mk code{color:inherit;background:none;overflow-wrap:break-word}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
@@ -59,6 +60,7 @@ _PAGE_RULES = (
 .mk pre .mk-faint .mk-keyword{font-weight:400}
 .mk-line{overflow-wrap:anywhere;padding-left:3em;text-indent:-3em}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0;overflow-wrap:anywhere}
+.mk-box td.mk-faint{white-space:nowrap;vertical-align:top}
 """
 )
 """Where two rules of equal weight set the same of an element, both have the same selector. So a piece that has some of

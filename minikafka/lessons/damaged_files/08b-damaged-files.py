@@ -313,7 +313,7 @@ print("the read:", sick.value(6, "result"), "· Kafka's:", kafka and kafka.value
 # <details><summary>One answer</summary>
 #
 # The files of the skipped segment. Is its `.log` empty, or much smaller than the others? Then probably its `.index` was missing at a start, and the recovery cut bad batches. Look in the broker's log for *Found invalid messages in log segment*
-# (after a clean stop also *Could not find offset index file*), and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: stop the broker, check the `.log` with `minikafka verify`, delete the `.index`.
+# (after a clean stop, or below the recovery point, also *Could not find offset index file*), and compare with other replicas. Is the `.log` whole? Then suspect its `.index`: stop the broker, check the `.log` with `minikafka verify`, delete the `.index`.
 #
 # </details>
 

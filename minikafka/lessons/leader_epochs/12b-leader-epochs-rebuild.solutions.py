@@ -22,8 +22,8 @@ ends_of_epochs.check(epoch_ends)
 # %% [markdown]
 # ### The rung
 #
-# Rung 1 returns `False` in one case only: the follower never had the leader's epoch. It truncates, and asks again with the epoch that is then its
-# last one.
+# Rung 1 returns `False` in one case only: the follower does not have the epoch that the leader named, but an older one. It truncates, and asks
+# again with the epoch that is then its last one.
 
 # %%
 from minikafka.lessons.leader_epochs.rungs import cuts

@@ -327,7 +327,7 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 # %%
 erratum(
     "Segments are loaded first, then swaps are completed by recovering them, then the log is recovered",
-    "that was so in 2.5. Since 3.0 the load renames .swap files, also the indexes, before it opens any segment",
+    "that was so in 2.5. Since 3.0 the load renames .swap files, also the indexes, before it loads any segment",
     " → ".join(frame.step.text.split(",")[0] for frame in walk.frames if frame.method.name == "LogLoader.load" and frame.step.number in "134"),
 )
 

@@ -186,8 +186,8 @@ appends = Rung(
         ),
         Belief(
             _appends(raises_the_mark=False),
-            "You never raise the high watermark here. If the leader is alone in the ISR, no fetch of a follower "
-            "raises it.",
+            "You never raise the high watermark here. If the leader is alone in the ISR, there may be no "
+            "follower whose fetch raises it.",
         ),
         Belief(
             _appends(change=LeaderHwChange.SAME),

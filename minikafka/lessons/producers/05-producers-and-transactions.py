@@ -189,7 +189,7 @@ for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9
 #
 # ### Epochs fence
 #
-# Producer 7 hangs. Its successor registers under the same transactional id, and gets the same producer id with the next epoch. Then the first one wakes up.
+# Producer 7 hangs. Its successor registers under the same transactional id, and gets the same producer id with a higher epoch. Then the first one wakes up.
 
 # %%
 log = fresh_log()

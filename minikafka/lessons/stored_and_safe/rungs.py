@@ -225,8 +225,8 @@ flushes = Rung(
     "Rung 3, what a flush makes safe",
     Log._flush,
     kafka="UnifiedLog.flush",
-    why="After a crash, recovery begins at the recovery point. If it is too high, damage below it is not found. If "
-    "it is too low, the start takes longer than necessary.",
+    why="After a crash, recovery begins with the segment that holds the recovery point. If it is too high, damage may "
+    "not be found. If it is too low, the start takes longer than necessary.",
     invariants=(
         "It flushes everything below `offset` to the device (`self._local_log.flush(offset)`). Then it sets the "
         "recovery point to `offset` (`self._local_log.mark_flushed(offset)`).",

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
+from minikafka.lab.stage.background import import_spark, told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.witness.connections.expect import connections_expected
 from minikafka.witness.connections.minikafka_server import MinikafkaServer
@@ -29,6 +29,7 @@ def three_witnesses(
     workload: ConnectionWorkload,
 ) -> tuple[Observations, Observations, Observations | None]:
     """What minikafka, Spark and Apache Kafka say of connections; the third is None where Kafka's jars are absent."""
+    import_spark()
     with ThreadPoolExecutor(1) as beside:
         spark = beside.submit(connections_expected, workload)
         theirs = _by_kafka(workload)

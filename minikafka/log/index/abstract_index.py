@@ -83,6 +83,7 @@ class AbstractIndex:
                 if max_index_size < self.ENTRY_SIZE:
                     raise IllegalArgumentException(f"Invalid max index size: {max_index_size}")
                 file_ops.preallocate(fd, self._round_down(max_index_size))
+                file_ops.allocate_open(fd, 0, _PAGE_SIZE)
             # Bytes of the file.
             self.length = os.fstat(fd).st_size
             # The contents; None when closed.
@@ -132,6 +133,8 @@ class AbstractIndex:
         fd = file_ops.open_file(self.file)
         try:
             file_ops.truncate(fd, rounded_new_size)
+            if rounded_new_size > self.length:
+                file_ops.allocate_open(fd, self._position - self._position % _PAGE_SIZE, _PAGE_SIZE)
             self.length = rounded_new_size
             self._mmap = _map(fd, rounded_new_size, writable=True)
         finally:

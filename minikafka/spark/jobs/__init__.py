@@ -7,7 +7,7 @@ of `minikafka spark`. Read `byte_ranges` first (how work is spread), then `trans
 
 What a job's workers do has modules of its own where it is more than a page: `record_profile` with `histogram`,
 `key_sketch` and `earlier_timestamps` for `profile`; `segment_facts` for `retention`; `log_to_compact` and
-`latest_of_keys` for `compaction`; `unread_records` for `lag`.
+`latest_of_keys` for `compaction`; `unread_records` for `lag`. `settings_beside` tells workers of a topic's settings.
 
 What a worker needs. Python of the driver's version (major and minor), and, importable there, pyspark's own needs
 (pyarrow 18 or later, pandas) and those of minikafka: numpy 2, crc32c, cramjam, pyzstd, zstandard, xxhash and numba.

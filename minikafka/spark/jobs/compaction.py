@@ -54,11 +54,13 @@ def compaction(
     | `tombstonesGone` | bigint | latest records of their keys that are tombstones whose time is over |
     | `bytes`, `bytesAfter` | bigint | of these batches; the latter is an estimate |
     | `savedShare` | double | of `bytes`, 0 … 1; null without any |
+    | `settingsKnown` | boolean | a metadata log told the topic's settings; if not, `configs` alone count |
 
-    `now`: ms since 1970, None for this machine's clock. `configs`: settings of the topics, as `K=V`, whatever their
-    policy is: the answer is what compaction would do. A round begins where `cleaner-offset-checkpoint` says that the
-    last one ended, and its offset map holds all keys; a broker's holds 5.0 million by default, and needs several rounds
-    for more.
+    `now`: ms since 1970, None for this machine's clock. `configs`: settings of the topics, as `K=V`; below them count
+    those that the metadata log (`__cluster_metadata-0`) in the partition's own log directory tells, on a disk. Topics
+    count whatever their policy is: the answer is what compaction would do. A round begins where
+    `cleaner-offset-checkpoint` says that the last one ended, and its offset map holds all keys; a broker's holds 5.0
+    million by default, and needs several rounds for more.
 
     The counts of records are exact. Bytes are estimated where a batch keeps some of its records: as much of its
     compressed bytes as of the others. Markers are taken to stay, and of batches without records only the round's last
@@ -118,9 +120,10 @@ def compaction(
         "cleanBytes",
         "cleanableBytes",
         ratio.alias("dirtyRatio"),
-        F.coalesce(ratio > config.min_cleanable_ratio, F.lit(False)).alias("dirtyEnough"),
+        F.coalesce(ratio > F.col("minCleanableRatio"), F.lit(False)).alias("dirtyEnough"),
         *("keys", "records", "recordsAfter", "tombstones", "tombstonesGone", "bytes", "bytesAfter"),
         F.try_divide(F.col("bytes") - F.col("bytesAfter"), "bytes").alias("savedShare"),
+        "settingsKnown",
     ).orderBy("topic", "partition", "directory")  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from minikafka.log.cleaner.log_to_clean import LogToClean
 from minikafka.log.log_config import LogConfig
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
+from minikafka.spark.jobs.settings_beside import SettingsBeside
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, largest_timestamp, log_end_of
@@ -27,7 +28,8 @@ class RoundAhead(NamedTuple):
     """The next round of the cleaner over the log in `directory`, as in `LogToClean`.
 
     It rewrites what lies below `firstUncleanableOffset`, if there are `cleanableBytes`. Tombstones of the old formats
-    go from segments whose files were last changed at `legacyHorizon` (ms) or earlier.
+    go from segments whose files were last changed at `legacyHorizon` (ms) or earlier. `minCleanableRatio` is the
+    topic's; `settingsKnown`: whether the metadata log beside the partition names its topic.
     """
 
     directory: str
@@ -38,6 +40,8 @@ class RoundAhead(NamedTuple):
     cleanBytes: int
     cleanableBytes: int
     legacyHorizon: int
+    minCleanableRatio: float
+    settingsKnown: bool
 
     def drops_old_tombstones_of(self, segment: DiskSegment) -> bool:
         """Whether tombstones of the old formats go from this segment."""
@@ -49,18 +53,25 @@ def rounds_ahead(
 ) -> Iterator[pa.RecordBatch]:
     """A `RoundAhead` for each log: what a cleaner would do next at the time `now` (ms).
 
-    Raises CorruptRecordException, in mode FAILFAST, for what cannot be read.
+    `configs` come before what the metadata log beside a partition says of its topic. Raises CorruptRecordException, in
+    mode FAILFAST, for what cannot be read.
     """
+    beside = SettingsBeside(mode)
     for _, directory, settings in directories:
         for partition in find_partitions([directory], settings=settings):
             if partition.segments:
+                own = beside.of(partition)
+                config = LogConfig({**(own or {}), **configs})
                 try:
-                    yield batch_of_rows(RoundAhead, [_round_ahead(partition, LogConfig(configs), now, mode)])
+                    ahead = _round_ahead(partition, config, now, mode, settings_known=own is not None)
+                    yield batch_of_rows(RoundAhead, [ahead])
                 except DAMAGE as error:
                     list(sound([Damage.of(directory, 0, error)], mode))
 
 
-def _round_ahead(partition: DiskPartition, config: LogConfig, now: int, mode: str) -> RoundAhead:
+def _round_ahead(
+    partition: DiskPartition, config: LogConfig, now: int, mode: str, *, settings_known: bool
+) -> RoundAhead:
     bounds = Bounds(SourceOptions.of({"path": partition.directory, "isolation.level": "read_committed"}))
     log = LogToCompact(partition, bounds.readable(partition), config)
     list(sound(bounds.damages, mode))
@@ -75,6 +86,8 @@ def _round_ahead(partition: DiskPartition, config: LogConfig, now: int, mode: st
         to_clean.clean_bytes,
         to_clean.cleanable_bytes,
         clean[-1].last_modified - config.delete_retention_ms if clean else 0,
+        config.min_cleanable_ratio,
+        settings_known,
     )
 
 

@@ -170,7 +170,8 @@ _JOBS = (
             click.Option(
                 ["--metadata"],
                 metavar="DIR",
-                help="The log directory with __cluster_metadata-0, where topics' own settings are.",
+                help="The log directory with __cluster_metadata-0, where topics' own settings are.  "
+                "[default: each partition's own]",
             ),
         ),
     ),

@@ -25,15 +25,17 @@ from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.record.format.record import AnyRecord
 from minikafka.record.format.record_batch import RecordBatch
 from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
-from minikafka.spark.jobs.byte_ranges import for_each_task
+from minikafka.spark.jobs.byte_ranges import PartitionDirectory, for_each_directory, for_each_task
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.source.batch_columns import BatchFacts
 from minikafka.spark.source.batch_runs_on_disk import batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
+from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.range_rows import carried_settings
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
+from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import joined
 from minikafka.tools.checkpoints import checkpointed_offsets
 
@@ -68,12 +70,13 @@ def replicas(ranges: DataFrame, partitions: DataFrame, *, block: int = BLOCK) ->
     and where there is no checkpoint). The verdicts, of which the worst one counts: `equal`, byte by byte; `segments
     differ`: the same bytes in other segments; `cleaned differently`: records are missing in a copy, or lie in other
     batches, only where that copy's cleaner has been (`cleaner-offset-checkpoint`), and all records that both have are
-    equal; `different`; `damaged`: one of both cannot be read there; `alone`: there is only one copy.
+    equal; `different`; `damaged`: one of both cannot be read there, or ends below the high watermark that its broker
+    noted, so that it has lost records; `alone`: there is only one copy.
 
     `ranges` and `partitions` are tables of the data source with the same paths and options; `block`: how many offsets
     are compared at a time. A segment that cannot even be opened ends the query, in mode FAILFAST; so does a copy that
-    has lost records below its high watermark, unless `failOnDataLoss` is false, as for the command. A record is equal
-    with its offset, timestamp, key, value and headers, its leader epoch, and its producer's id, epoch and sequence.
+    has lost records, unless `failOnDataLoss` is false, as for the command. A record is equal with its offset,
+    timestamp, key, value and headers, its leader epoch, and its producer's id, epoch and sequence.
     """
 
     def of(copy: str, aggregate: Any, column: str) -> Column:
@@ -108,6 +111,19 @@ def replicas(ranges: DataFrame, partitions: DataFrame, *, block: int = BLOCK) ->
     verdicts = blocks.mapInArrow(
         partial(_verdicts, block=block, settings=carried_settings(ranges.schema)), schema_of_rows(_Verdict)
     )
+    losses = for_each_directory(partitions, _losses, schema_of_rows(_Loss))
+    of_losses = (
+        pairs.where("second IS NOT NULL")
+        .join(losses, ["topic", "partition"])
+        .where("directory IN (first, second)")
+        .select(
+            *_PAIR,
+            F.lit(_rank(DAMAGED)).alias("rank"),
+            *(F.when(F.col("directory") == F.col(copy), F.col("file")).alias(f"{copy}File") for copy in _COPIES),
+            "difference",
+        )
+    )
+    verdicts = verdicts.unionByName(of_losses, allowMissingColumns=True)
     worst = F.min(F.struct("rank", *_FOUND))
     summed = verdicts.groupBy(*_PAIR).agg(
         F.max("start").alias("start"),
@@ -147,6 +163,16 @@ class _Digest(NamedTuple):
     start: int
     end: int
     reach: int
+
+
+class _Loss(NamedTuple):
+    """A copy that ends below its high watermark, with the words that tell it, and the file of its end."""
+
+    topic: str
+    partition: int
+    directory: str
+    file: str
+    difference: str
 
 
 class _Verdict(NamedTuple):
@@ -212,6 +238,14 @@ def _add(sums: list[int], low: int, high: int, segments: int) -> None:
     sums[1] ^= high
     sums[2] ^= segments
     sums[3] += 1
+
+
+def _losses(directories: Iterator[PartitionDirectory]) -> Iterator[pa.RecordBatch]:
+    for topic_partition, directory, settings in directories:
+        for copy in find_partitions([directory], settings=settings):
+            lost = Bounds(SourceOptions.of({"path": directory})).readable(copy).lost if copy.segments else None
+            if lost is not None:
+                yield batch_of_rows(_Loss, [_Loss(*topic_partition, directory, lost.file, lost.exception)])
 
 
 # ---- blocks with unequal digests, once more

@@ -43,11 +43,13 @@ def retention(
     | `goesAt` | timestamp | from when on `retention.ms` lets it go, if those before it have gone; null if that never \
 comes, and for what goes by the other two |
     | `held` | boolean | it is not below the high watermark as a whole, so it stays whatever the rules say |
+    | `settingsKnown` | boolean | a metadata log told the topic's settings; if not, it is judged by `configs` alone |
 
     `now`: ms since 1970, None for this machine's clock. `configs`: settings of all topics, as `K=V`, by default
-    Kafka's. `metadata`: a log directory with `__cluster_metadata-0`, where topics' own settings are, which come first;
-    settings of a broker count if they are given in `configs`. In an object store it is read with the settings of
-    `partitions`. A broker looks every `log.retention.check.interval.ms`,
+    Kafka's. Topics' own settings come first: those that the metadata log (`__cluster_metadata-0`) in the partition's
+    own log directory tells, on a disk; or, with `metadata`, that of another log directory, which in an object store is
+    read with the settings of `partitions`. Settings of a broker count if they are given in `configs`, and those of all
+    brokers if the log beside a partition tells them. A broker looks every `log.retention.check.interval.ms`,
     and removes the files `file.delete.delay.ms` later; tiered storage is not looked at. What goes by its size goes
     `now`: how large the log will be tomorrow nobody knows. With damage, mode FAILFAST ends the job; in others a segment
     that cannot be read has no `newest`, and `retention.ms` stops there. Where `metadata` has no metadata log, or one
@@ -64,7 +66,12 @@ comes, and for what goes by the other two |
     }
     facts = for_each_directory(partitions, partial(segment_facts, mode=mode), schema_of_rows(SegmentFacts))
     if metadata is None:
-        known = facts.withColumns(defaults)
+        own = {
+            "deletes": F.col("deletes"),
+            "retention_bytes": F.col("retentionBytes"),
+            "retention_ms": F.col("retentionMs"),
+        }
+        known = facts.withColumns({name: F.coalesce(own[name], default) for name, default in defaults.items()})
     else:
         topics = (
             table(facts.sparkSession, "metadata", [metadata], dict(carried_settings(partitions.schema)))
@@ -74,6 +81,7 @@ comes, and for what goes by the other two |
         own = _own_settings(F.col("of"))
         known = facts.join(F.broadcast(topics), "topic", "left").withColumns(
             {name: F.when(_is_known(metadata), F.coalesce(own[name], default)) for name, default in defaults.items()}
+            | {"settingsKnown": F.lit(True)}
         )
     clock = time.time_ns() // 1_000_000 if now is None else now
     return _judged(known, clock).select(
@@ -88,6 +96,7 @@ comes, and for what goes by the other two |
         "goesBy",
         spark_time("goesAt").alias("goesAt"),
         "held",
+        "settingsKnown",
     ).orderBy("topic", "partition", "segment")  # fmt: skip
 
 

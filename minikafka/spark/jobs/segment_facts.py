@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from minikafka.log.log_config import LogConfig
 from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
+from minikafka.spark.jobs.settings_beside import SettingsBeside
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_identity import noted_topic_id
@@ -24,6 +26,8 @@ class SegmentFacts(NamedTuple):
     timestamp of its records (ms), or else when the file was last changed (0: it is gone; None: it is an object); None
     also where the segment cannot be read. `logStart`, `highWatermark`, `logEnd`: offsets, by the checkpoints beside the
     partition as far as they know it. `topicId`: that in the partition's directory, None if it says none.
+    `settingsKnown`: whether the metadata log beside the partition names its topic; `deletes`, `retentionBytes` and
+    `retentionMs` are what that says of the topic, None for nothing.
     """
 
     topic: str
@@ -38,23 +42,35 @@ class SegmentFacts(NamedTuple):
     highWatermark: int
     logEnd: int
     topicId: str | None
+    settingsKnown: bool
+    deletes: bool | None
+    retentionBytes: int | None
+    retentionMs: int | None
 
 
 def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Iterator[pa.RecordBatch]:
     """A row for each segment, in order. Raises CorruptRecordException, in mode FAILFAST, for what cannot be read."""
+    beside = SettingsBeside(mode)
     for _, directory, settings in directories:
         for partition in find_partitions([directory], settings=settings):
             if partition.segments:
-                yield batch_of_rows(SegmentFacts, list(_facts(partition, mode)))
+                yield batch_of_rows(SegmentFacts, list(_facts(partition, beside.of(partition), mode)))
 
 
-def _facts(partition: DiskPartition, mode: str) -> Iterator[SegmentFacts]:
+def _facts(partition: DiskPartition, own: dict[str, object] | None, mode: str) -> Iterator[SegmentFacts]:
     bounds = Bounds(SourceOptions.of({"path": partition.directory}))
     readable = bounds.readable(partition)
     list(sound(bounds.damages, mode))
     last = partition.segments[-1]
     log_end = log_end_of(last)
     topic_id = noted_topic_id(partition.storage, partition.directory)
+    config = LogConfig(own or {})
+    rules = {
+        "cleanup.policy": config.delete,
+        "retention.bytes": config.retention_size,
+        "retention.ms": config.retention_ms,
+    }
+    told = [value if name in (own or {}) else None for name, value in rules.items()]
     for segment in partition.segments:
         newest = _newest_record(segment, mode)
         is_of_record = newest is not None and newest != NO_TIMESTAMP
@@ -62,7 +78,7 @@ def _facts(partition: DiskPartition, mode: str) -> Iterator[SegmentFacts]:
             *partition.topic_partition, segment.path, segment.base_offset, segment.end_offset, segment.size,
             _last_change(segment) if newest == NO_TIMESTAMP else newest, is_of_record,
             readable.start, readable.end, last.base_offset if log_end is None else log_end,
-            topic_id,
+            topic_id, own is not None, *told,
         )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from minikafka.log.log_file_utils import (
     STRAY_DIR_SUFFIX,
     SWAP_FILE_SUFFIX,
     TIME_INDEX_FILE_SUFFIX,
+    log_file,
 )
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
@@ -144,6 +145,9 @@ def _segments(directory: Path, listing: PartitionListing, unread: Callable[[str]
                 base_offset = parse_long(entry.name.removesuffix(LOG_FILE_SUFFIX))
             except NumberFormatException:
                 listing.findings.append(f"{entry.name} has no offset for a name")
+                continue
+            if entry.name != (segment_file := log_file(directory, base_offset).name):
+                listing.findings.append(f"{entry.name} is not read: a broker opens {segment_file} in its place")
                 continue
             segments.append(_Segment(base_offset, status.st_size, directory / entry.name))
     for suffix in _LEFT_OVER:

@@ -25,6 +25,12 @@ class ClusterSettings(NamedTuple):
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
 
+    def of_topic(self, topic: str) -> dict[str, object] | None:
+        """The topic's settings, over those of all brokers; None for a topic that is not named."""
+        if topic not in self.topics:
+            return None
+        return {**log_settings(self.brokers.get("", {})), **self.topics[topic]}
+
 
 def read_cluster_settings(directory: Path) -> ClusterSettings:
     """What the newest snapshot in a metadata log's directory says, and the records after it.
@@ -53,10 +59,7 @@ def topic_settings_beside(partition: Path, topic: str) -> dict[str, object] | No
     Raises what `read_cluster_settings` raises.
     """
     metadata = partition.parent / METADATA_DIRECTORY
-    cluster = read_cluster_settings(metadata) if metadata.is_dir() else None
-    if cluster is None or topic not in cluster.topics:
-        return None
-    return {**log_settings(cluster.brokers.get("", {})), **cluster.topics[topic]}
+    return read_cluster_settings(metadata).of_topic(topic) if metadata.is_dir() else None
 
 
 @contextmanager

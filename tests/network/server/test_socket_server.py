@@ -171,6 +171,7 @@ def test_a_client_that_never_reads_keeps_nobody_waiting():
         for _ in range(3):
             client.sendall(framed(b"x"))
             assert len(answered(client)) == 8_000_000
+        served.until(lambda: sum(channel.is_sending for channel in served.server.channels) == 1)
         [waiting] = [channel for channel in served.server.channels if channel.is_sending]
         assert len(answered(deaf)) == 8_000_000
         assert waiting.is_open
@@ -331,7 +332,12 @@ def test_without_file_descriptors_nobody_is_accepted_for_a_while_and_the_others_
 
 def test_hundreds_of_connections():
     with Served() as served:
-        clients = [served.client() for _ in range(400)]
+        clients = []
+        for _ in range(400):
+            clients.append(served.client())
+            clients[-1].sendall(framed(b"here"))
+            # With 50 that wait to be accepted, the system lets the next one try again after a second.
+            assert answered(clients[-1]) == b"here"
         for round_ in range(3):
             for number, client in enumerate(clients):
                 client.sendall(framed(b"%d %d" % (round_, number)))

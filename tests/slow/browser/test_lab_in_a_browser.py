@@ -25,6 +25,13 @@ SCREENSHOTS = Path(__file__).parents[3] / "test-results" / "screenshots"
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
 
+SIZES_OF_LETTERS = """() => [...document.querySelectorAll(".mk svg")].flatMap(svg => {
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    return [...svg.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize) * scale);
+})"""
+"""In pixels, as they are on the screen."""
+
+
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """A working copy of the course."""
@@ -65,6 +72,10 @@ def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path") == FIRST_LESSON
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.node.clientWidth") > 300, "the lesson can be read"
     assert page.evaluate("() => [...window.jupyterapp.shell.widgets('main')].length") == 1, "no launcher beside it"
+    for _ in range(8):  # up to the first picture
+        page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')")
+    page.locator(".mk svg text").first.wait_for(state="attached", timeout=60_000)
+    assert min(page.evaluate(SIZES_OF_LETTERS)) >= 11, "pictures are as large as elsewhere, and one scrolls"
     page.wait_for_timeout(3000)  # the box would come a moment later
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "first-sight.png")

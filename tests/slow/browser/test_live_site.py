@@ -13,10 +13,11 @@ from minikafka.lab.course.work_file import NAME, take
 from minikafka.lab.course.working_copy import lay_out
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.rebuild.harnesses import ENGINE
-from minikafka.lab.site.live_parts import PartsError
+from minikafka.lab.site.live_parts import PYODIDE, PartsError
 from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, live_site
 from minikafka.lessons.high_watermark import rungs, solutions
 from tests.notebooks.outputs import code_cells, shown
+from tests.slow.browser.conftest import chromium_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MOST_BYTES = 25e6
@@ -40,6 +41,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        self.server.paths.append(self.path.rpartition("/")[2])
         super().do_GET()
 
     def send_header(self, name, value):
@@ -50,14 +52,14 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A plain server of files that has the site; `asked` notes the bytes of each that it gave."""
+    """A plain server of files that has the site; `paths` notes what it was asked for, `asked` the bytes that it gave."""
     top = tmp_path_factory.mktemp("site")
     try:
         (top / "live").symlink_to(live_site())
     except PartsError as failure:
         pytest.fail(str(failure))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=top))
-    server.asked = []
+    server.asked, server.paths = [], []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -117,6 +119,59 @@ def test_a_page_loads_little_before_its_first_prediction(chromium, address, aske
     print(f"{sum(asked) / 1e6:.1f} MB")
     assert sum(asked) <= MOST_BYTES
     page.context.close()
+
+
+def test_the_plain_wasm_comes_after_the_first_prediction_and_only_once(chromium, address, server, tmp_path):
+    """From then on it is taken from the browser's cache on the disk, which can keep its machine code."""
+    context = chromium.browser_type.launch_persistent_context(
+        tmp_path, executable_path=chromium_path(), args=["--no-sandbox"], viewport={"width": 1280, "height": 1000}
+    )
+    server.paths.clear()
+    page = context.new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    page.wait_for_timeout(15_000)
+    assert wasm_of(server) == ["pyodide.asm.wasm.packed"], "nothing more before the first cell"
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(ASKED, timeout=120_000)
+    assert wasm_of(server) == ["pyodide.asm.wasm.packed"]
+    end = time.monotonic() + 60
+    while len(wasm_of(server)) == 1 and time.monotonic() < end:
+        page.wait_for_timeout(200)
+    assert wasm_of(server)[1:] == [f"pyodide.asm.wasm?{PYODIDE}"]
+    page.wait_for_timeout(2000)
+    page.close()
+    server.paths.clear()
+    first_prediction(context, address)
+    assert wasm_of(server) == []
+    context.close()
+
+
+def first_prediction(context, address):
+    page = context.new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(ASKED, timeout=120_000)
+    return page
+
+
+def wasm_of(server):
+    return [path for path in server.paths if ".wasm" in path]
+
+
+def test_the_logo_leads_to_the_files_and_they_to_their_editors(chromium, address):
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    page = context.new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    with context.expect_page() as opened:
+        page.locator("#jp-NotebookLogo").click()
+    tree = opened.value
+    tree.get_by_text(NOTEBOOKS, exact=True).dblclick(timeout=60_000)
+    with context.expect_page() as opened:
+        tree.get_by_text("my_log.py").dblclick(timeout=60_000)
+    opened.value.get_by_text("written from nothing").first.wait_for(timeout=60_000)
+    for app in ("lab", "consoles", "."):
+        assert page.request.get(f"{address}/live/{app}/index.html").ok, app
+    context.close()
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])

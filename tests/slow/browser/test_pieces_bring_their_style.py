@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from minikafka.lab.course.lesson_notebooks import lessons, translations
+from minikafka.lab.course.notes import erratum
 from minikafka.lab.widgets import drawing
 
 pytestmark = pytest.mark.browser
@@ -16,6 +17,12 @@ LOOKS = """() => JSON.stringify([...document.querySelectorAll("section")].sort((
             "padding", "margin", "border", "display", "whiteSpace", "overflowX", "maxWidth", "textAlign"];
         return element.tagName + "." + element.getAttribute("class") + " " + names.map(name => looks[name]).join("; ");
     })))"""
+LINES = """cells => cells.map(cell => {
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    return words.getClientRects().length;
+})"""
+COLOUR = "cell => getComputedStyle(cell).color"
 WEAR = """theme => theme ? document.body.setAttribute("data-jp-theme-light", theme)
     : document.body.removeAttribute("data-jp-theme-light")"""
 
@@ -55,4 +62,18 @@ def test_a_piece_alone_looks_as_among_all(chromium):
     among_all = page.evaluate(LOOKS)
     page.set_content(f"<section id=0>{drawing.page(piece)}</section>")
     assert page.evaluate(LOOKS) == among_all
+    page.close()
+
+
+def test_no_word_is_broken_beside_an_erratum_on_a_phone(chromium):
+    box = erratum(
+        "an older text of many words", "what the source has instead, in as many words as that", "a run shows it"
+    )
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    page.set_content(box._repr_html_())
+    page.evaluate("document.querySelector('details').open = true")
+    names = page.locator("td:first-child")
+    assert names.evaluate_all(LINES) == [1, 1, 1]
+    faint, ink = (page.locator(f"td:{place}-child").first.evaluate(COLOUR) for place in ("first", "last"))
+    assert faint != ink
     page.close()

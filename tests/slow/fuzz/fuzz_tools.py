@@ -5,7 +5,7 @@ Of each directory is demanded that
 
 - a tool ends with a code that it promises, within its time and memory, and says an error on one line, by a name of
   Kafka's or Java's;
-- what only reads changes nothing: no byte, no name, no time of a file;
+- what only reads changes nothing: no byte, no name, no time of change of a file;
 - a recovery of the same directory does and says the same twice, `--dry-run` foretells it, and a directory that was
   recovered is recovered again to the same state;
 - a share of them is given to Kafka, too, which must make the same of each, and print the same.

@@ -9,6 +9,7 @@ from minikafka.tools.recover.offline_log import known_of
 from tests.slow.fuzz.origins import Origins
 from tests.spark.jobs.test_latest_of_keys import data_below
 from tests.tools.kafkas_cleaning import KafkasCleaning
+from tests.tools.noted_topics import note_topics
 
 DAY = 86_400_000
 
@@ -47,6 +48,22 @@ def test_two_rounds_of_kafkas_cleaner(spark, kafka, origins, tmp_path, name):
         assert row.bytes == told["bytes_read"] and row.dirtyRatio == 1 and row.dirtyEnough
         assert row.bytesAfter == pytest.approx(told["bytes_written"], rel=0.25)
         assert row.savedShare == (row.bytes - row.bytesAfter) / row.bytes
+
+
+def test_settings_in_the_metadata_log_beside_a_partition_count_unless_others_are_given(spark, origins, tmp_path):
+    made = origins["compacted"]
+    directory = made.copy_to(tmp_path / "log.dir")
+    topic = directory.name.rpartition("-")[0]
+    note_topics(directory.parent, {topic: {"min.compaction.lag.ms": str(10**15), "min.cleanable.dirty.ratio": "1"}})
+
+    def row(*configs):
+        found = ranges(spark, [directory], isolation__level="read_committed")
+        [row] = compaction(partitions(spark, [directory]), found, now=made.now_ms + DAY, configs=configs).collect()
+        return row
+
+    assert row().settingsKnown and row().cleanableBytes == 0
+    given = row("min.compaction.lag.ms=0")
+    assert given.cleanableBytes > 0 and given.dirtyRatio == 1 and not given.dirtyEnough
 
 
 def test_nothing_to_clean(spark, origins, tmp_path):

@@ -88,7 +88,13 @@ def test_only_what_both_have_below_their_high_watermarks(spark, brokers, tmp_pat
     OffsetCheckpointFile(brokers[0] / "replication-offset-checkpoint").write({PARTITION: 333})
     OffsetCheckpointFile(brokers[1] / "log-start-offset-checkpoint").write({PARTITION: 41})
     (row,) = compared(spark, brokers)
+    assert (row["start"], row["end"], row["verdict"], row["offset"]) == (41, 333, "damaged", None)
+    assert (row["firstFile"], row["secondFile"]) == (None, str(log))
+    assert row["difference"].endswith("replication-offset-checkpoint is 400: records are lost")
+    OffsetCheckpointFile(brokers[1] / "replication-offset-checkpoint").write({PARTITION: 390})
+    (row,) = compared(spark, brokers)
     assert (row["start"], row["end"], row["verdict"]) == (41, 333, "equal")
+    OffsetCheckpointFile(brokers[1] / "replication-offset-checkpoint").write({PARTITION: 400})
     with pytest.raises(AnalysisException, match="records are lost"):
         compared(spark, brokers, failOnDataLoss=True)
 

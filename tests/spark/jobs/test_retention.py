@@ -21,8 +21,10 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions
 from minikafka.spark.jobs.retention import retention
 from minikafka.spark.jobs.segment_facts import segment_facts
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.run import minikafka_log
+from tests.tools.noted_topics import note_topics
 
 NOW = 1_700_000_000_000
 PARTITION = TopicPartition("old", 0)
@@ -135,9 +137,35 @@ def test_settings_of_a_topic_come_first(spark, tmp_path, monkeypatch):
     )
     monkeypatch.setattr("minikafka.spark.jobs.retention.table", lambda *_: settings)
     found = partitions(spark, [tmp_path])
-    own = retention(found, now=NOW, configs=("cleanup.policy=compact",), metadata="/somewhere").collect()
+    own = retention(found, now=NOW, configs=("cleanup.policy=compact",), metadata="/somewhere")
     given = retention(found, now=NOW, configs=("cleanup.policy=delete", "retention.ms=-1", "retention.bytes=0"))
-    assert own == given.collect() and {row.goesBy for row in own} >= {"retention.bytes"}
+    assert {row.settingsKnown for row in own.collect()} == {True} != {row.settingsKnown for row in given.collect()}
+    own = own.drop("settingsKnown").collect()
+    assert own == given.drop("settingsKnown").collect() and {row.goesBy for row in own} >= {"retention.bytes"}
+
+
+def test_settings_in_the_metadata_log_beside_a_partition_count_without_being_asked_for(spark, tmp_path):
+    """As for `verify` and `clean`: of a compacted topic, and of one that is kept for ever, nothing goes by its age."""
+    make_log(tmp_path, random.Random(8))
+    for name in ("forever-0", "unnamed-0"):
+        shutil.copytree(tmp_path / "old-0", tmp_path / name)
+    note_topics(tmp_path, {"old": {"cleanup.policy": "compact"}, "forever": {"retention.ms": "-1"}})
+    found = partitions(spark, [tmp_path])
+    answer = retention(found, now=NOW + 10**9).where("topic != '__cluster_metadata'").collect()
+    assert {row.topic for row in answer if row.goesAt} == {"unnamed"}
+    assert {(row.topic, row.settingsKnown) for row in answer} == {("old", True), ("forever", True), ("unnamed", False)}
+
+
+def test_a_metadata_log_beside_a_partition_that_cannot_be_read(tmp_path):
+    make_log(tmp_path, random.Random(1))
+    note_topics(tmp_path, {"old": {}})
+    [log] = (tmp_path / METADATA_DIRECTORY).glob("*.log")
+    log.write_bytes(log.read_bytes()[:30] + b"\xff" + log.read_bytes()[31:])
+    one = PartitionDirectory(PARTITION, str(tmp_path / "old-0"))
+    with pytest.raises(CorruptRecordException, match=METADATA_DIRECTORY):
+        list(segment_facts(iter([one]), "FAILFAST"))
+    [batch] = segment_facts(iter([one]), "PERMISSIVE")
+    assert {row["settingsKnown"] for row in batch.to_pylist()} == {False}
 
 
 def test_an_unreadable_segment(tmp_path):

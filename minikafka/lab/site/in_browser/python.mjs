@@ -3,23 +3,62 @@
 //
 // That file and Python itself come gzipped, since not every server compresses, and are opened here. Their names do not
 // end in .gz: some servers say of such files that they are compressed, and the browser would open them before.
-import { loadPyodide as load } from "./pyodide.mjs";
+//
+// Of a file of WebAssembly a browser also keeps the machine code, but only if the file comes plain, which is six megabytes
+// more. So the first visit begins with the packed file, and fetches the plain one a while after the first cell was run.
+// Later visits take that one from the browser's cache; from the third visit on, its machine code is there too.
+import { loadPyodide as load, version } from "./pyodide.mjs";
 
-export { version } from "./pyodide.mjs";
+export { version };
 
 const here = new URL("./", import.meta.url).href;
+const WASM = here + "pyodide.asm.wasm";
+// The cache is asked for it whatever its age, so its address tells which Pyodide it is of.
+const PLAIN_WASM = `${WASM}?${version}`;
+const UNTIL_PLAIN_MS = 10_000; // after the first cell was begun
 const PACKED = {
-    [here + "pyodide.asm.wasm"]: "application/wasm",
+    [WASM]: "application/wasm",
     [here + "python_stdlib.zip"]: "application/zip",
     [here + "pyodide.asm.mjs"]: "text/javascript",
     [here + "packages"]: "application/octet-stream",
 };
 const fetchPlain = globalThis.fetch;
 let early = null;
+let isPacked = false;
 
 // Fetch them side by side; gives the promise of each one's content.
 function opened() {
-    return Object.fromEntries(Object.entries(PACKED).map(([file, type]) => [file, openedOne(file, type)]));
+    const coming = Object.entries(PACKED).map(([file, type]) => [file, file === WASM ? wasm() : openedOne(file, type)]);
+    return Object.fromEntries(coming);
+}
+
+async function wasm() {
+    try {
+        const kept = await fetchPlain(PLAIN_WASM, { cache: "only-if-cached", mode: "same-origin" });
+        if (kept.ok) return kept;
+    } catch {
+        // it is not in the cache: some browsers answer, others refuse
+    }
+    isPacked = true;
+    return openedOne(WASM, PACKED[WASM]);
+}
+
+// JupyterLite calls the worker's `execute` for each cell: a message that names the function.
+function atFirstCell(what) {
+    const seen = ({ data }) => {
+        if (data?.path?.at(-1) !== "execute") return;
+        removeEventListener("message", seen);
+        what();
+    };
+    addEventListener("message", seen);
+}
+
+async function fetchIntoCache(file) {
+    try {
+        await (await fetchPlain(file, { priority: "low" })).arrayBuffer();
+    } catch (failure) {
+        console.warn(`${file}: ${failure.message}`);
+    }
 }
 
 async function openedOne(file, type) {
@@ -79,8 +118,9 @@ export function begin(notebook) {
 }
 
 export async function loadPyodide({ stdout, stderr }) {
-    const python = await (early ?? begun([]));
+    const python = await (early ?? begun(importsOf(null)));
     early = null;
+    if (isPacked) atFirstCell(() => setTimeout(fetchIntoCache, UNTIL_PLAIN_MS, PLAIN_WASM));
     python.setStdout({ batched: stdout });
     python.setStderr({ batched: stderr });
     return python;

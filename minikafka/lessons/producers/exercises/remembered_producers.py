@@ -61,7 +61,7 @@ remembered = Exercise(
     hints=[
         "The log never forgets a producer with an open transaction.",
         "Idle time counts from the timestamp of the last batch. The producer sets this timestamp.",
-        "After exactly `producer.id.expiration.ms`, here one day, the log forgets the producer.",
+        "A check forgets a producer that has been idle for exactly `producer.id.expiration.ms`, here one day.",
     ],
     beliefs=[
         Belief(
@@ -75,7 +75,7 @@ remembered = Exercise(
         ),
         Belief(
             _kept(lambda idle, now, is_open: is_open or idle <= _DAY),
-            "You wait for more than a day. After exactly one day the log forgets the producer.",
+            "You wait for more than a day. The check also forgets a producer that has been idle for exactly one day.",
         ),
         Belief(
             _kept(lambda idle, now, is_open: True),
