@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,8 @@ def ask(server, api, version, body):
 
 
 def batch(sequence):
-    records = [SimpleRecord(1_700_000_000_000, None, b"%d" % sequence + bytes(BATCH - 1))]
+    now_ms = time.time_ns() // 1_000_000  # a producer is forgotten a day after its last record
+    records = [SimpleRecord(now_ms, None, b"%d" % sequence + bytes(BATCH - 1))]
     return MemoryRecords.with_idempotent_records(CompressionType.NONE, 7, 0, sequence, *records)
 
 
