@@ -369,7 +369,8 @@ def test_kafkas_tools(brokers):
     )
     told = run(CONFIGS_TOOL, "--describe", "--all", "--entity-type", "brokers", "--entity-name", "1")
     assert "log.segment.bytes=3000000 sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:log.segment.bytes=3000000" in told
-    group = ("--entity-type", "groups", "--entity-name", "readers")
-    run(CONFIGS_TOOL, "--alter", *group, "--add-config", "consumer.session.timeout.ms=50000")
-    assert "consumer.session.timeout.ms=50000 sensitive=false" in run(CONFIGS_TOOL, "--describe", *group)
+    metrics = ("--entity-type", "client-metrics", "--entity-name", "producers")
+    run(CONFIGS_TOOL, "--alter", *metrics, "--add-config", "interval.ms=500,match=[client_id=a.*]")
+    told = run(CONFIGS_TOOL, "--describe", *metrics)
+    assert "interval.ms=500 sensitive=false synonyms={CLIENT_METRICS_CONFIG:interval.ms=500}" in told
     assert '"partition":"tools-2","size":0' in run(LOG_DIRS_TOOL, "--describe", "--topic-list", "tools")
