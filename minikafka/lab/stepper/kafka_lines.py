@@ -40,7 +40,12 @@ _MODULES = {  # artifact → the directory in which the repository keeps it
     "kafka-storage": "storage",
     "kafka_2.13": "core",
 }
-_IN_THE_FILE_OF = {"Acceptor": "SocketServer", "ConnectionQuotas": "SocketServer", "Processor": "SocketServer"}
+_IN_THE_FILE_OF = {
+    "Acceptor": "SocketServer",
+    "CachedPartition": "FetchSession",
+    "ConnectionQuotas": "SocketServer",
+    "Processor": "SocketServer",
+}
 """Classes that share a file with the one that it is named after."""
 _JAR = re.compile(r"(.+)-\d+\.\d+\.\d+-sources\.jar")
 _MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"

@@ -372,5 +372,5 @@ def test_kafkas_tools(brokers):
     metrics = ("--entity-type", "client-metrics", "--entity-name", "producers")
     run(CONFIGS_TOOL, "--alter", *metrics, "--add-config", "interval.ms=500,match=[client_id=a.*]")
     told = run(CONFIGS_TOOL, "--describe", *metrics)
-    assert "interval.ms=500 sensitive=false synonyms={CLIENT_METRICS_CONFIG:interval.ms=500}" in told
+    assert "interval.ms=500 sensitive=false synonyms={DYNAMIC_CLIENT_METRICS_CONFIG:interval.ms=500}" in told
     assert '"partition":"tools-2","size":0' in run(LOG_DIRS_TOOL, "--describe", "--topic-list", "tools")
