@@ -55,6 +55,9 @@ _JAVA = (
         r" |throw|else)(?:[\w.]+(?:<[^(=]*>)?(?:\[\])* )?(\w+)\("
     )
 )
+_JAVA_WITHIN = re.compile(  # one of a class inside it, without a modifier, whose body begins on the same line
+    r"^ {8}(?!return |new |throw |else )[\w.]+(?:<[^(=]*>)?(?:\[\])* (\w+)\([^;(]*\) (?:throws [\w., ]+ )?\{$"
+)
 _SCALA = re.compile(r"^ {2}(?:(?:override|private|protected|final)(?:\[\w+\])? )*def (\w+)(.*)$")
 
 
@@ -83,7 +86,7 @@ def lines_of(source: str, *, scala: bool) -> dict[str, list[int]]:
     """Method name → the lines on which a method of that name is declared."""
     found: dict[str, list[int]] = {}
     for number, words in enumerate(source.split("\n"), 1):
-        match = (_SCALA if scala else _JAVA).match(words)
+        match = _SCALA.match(words) if scala else _JAVA.match(words) or _JAVA_WITHIN.match(words)
         if match:
             found.setdefault(match.group(1), []).append(number)
     return found
