@@ -24,7 +24,7 @@ class ReplicaFetcherThread:
         self._thread = threading.Thread(target=self._run, name=fetcher.name, daemon=True)
 
     def start(self) -> None:
-        """Begin. Kafka: `Thread.start`."""
+        """Begin. Java: `Thread.start`."""
         self._thread.start()
 
     def wake_up(self) -> None:
