@@ -91,6 +91,13 @@ def offsets(to: Path) -> list[int]:
     return [each[0] for each in exported(to)]
 
 
+def test_a_topic_whose_name_spark_takes_for_null_is_refused(drawn, tmp_path):
+    directory = tmp_path / "__HIVE_DEFAULT_PARTITION__-3"
+    shutil.copytree(drawn.directory, directory)
+    with pytest.raises(IllegalArgumentException, match="NULL"):
+        run(drawn._replace(directory=directory), tmp_path / "to", "one", bounds="log_end")
+
+
 @pytest.mark.parametrize("by_date", [False, True])
 def test_runs_add_up(drawn, tmp_path, by_date):
     all_offsets = [each.offset for each in drawn.records]
