@@ -92,7 +92,7 @@ def offsets(to: Path) -> list[int]:
 
 
 def test_a_topic_whose_name_spark_takes_for_null_is_refused(drawn, tmp_path):
-    directory = tmp_path / "__HIVE_DEFAULT_PARTITION__-3"
+    directory = tmp_path / "logs" / "__HIVE_DEFAULT_PARTITION__-3"
     shutil.copytree(drawn.directory, directory)
     with pytest.raises(IllegalArgumentException, match="NULL"):
         run(drawn._replace(directory=directory), tmp_path / "to", "one", bounds="log_end")
