@@ -135,6 +135,8 @@ def _answer(
         spark = job_session(master, remote, settings)
         try:
             answer = job.answer(spark, paths, source, options).toArrow()
+            for line in job.lost_records(spark, paths, source):
+                tell(f"Warning: {line}", err=True)
             if answer.num_rows:
                 return answer, None
             if job.lacks_its_topic(spark, paths, source):
