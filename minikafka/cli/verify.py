@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from minikafka.common.file_kind import leads_to_file
-from minikafka.log.partition_files import FOLLOW_LINKS
+from minikafka.log.partition_files import FOLLOW_LINKS, passed_over
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.printable import tell
@@ -52,6 +52,8 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
             partitions += found
         except TOLD as error:
             unread.append(describe(error))
+        if directory not in given:
+            notes += [Note(directory, None, what) for what in passed_over(directory)]
     report_beside(given, findings.append, unread.append)
     with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
