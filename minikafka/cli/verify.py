@@ -19,7 +19,7 @@ from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
-from minikafka.tools.verify.findings import Finding, Note
+from minikafka.tools.verify.findings import Fate, Finding, Note
 from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
@@ -53,7 +53,8 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
         except TOLD as error:
             unread.append(describe(error))
         if directory not in given:
-            notes += [Note(directory, None, what) for what in passed_over(directory)]
+            stays = Fate.STAYS, "it stays"
+            findings += [Finding(directory, None, None, what, *stays) for what in passed_over(directory)]
     report_beside(given, findings.append, unread.append)
     with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:

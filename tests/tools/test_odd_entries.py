@@ -59,14 +59,14 @@ def test_names_that_are_not_utf_8_are_passed_over(odd):
     assert done.exit_code == 0 and PASSED_OVER[1].format("") in done.stderr
 
 
-def test_verify_notes_what_kafka_passes_over(odd):
-    sound = run("verify", GOLDEN)
+def test_verify_finds_what_kafka_passes_over(odd):
+    assert run("verify", GOLDEN).exit_code == 0
     done = run("verify", odd)
-    assert done.exit_code == sound.exit_code == 0, done.output
+    assert done.exit_code == 1, done.output
     for line in PASSED_OVER:
-        assert line.format("note: ") in done.stdout
-    notes = json.loads(run("verify", odd, "--json").stdout)["notes"]
-    assert [note["offset"] for note in notes if "UTF-8" in note["what"]] == [None, None]
+        assert f"{line.format('')}: Kafka passes over it; at the next start: it stays\n" in done.stdout
+    found = json.loads(run("verify", odd, "--json").stdout)["findings"]
+    assert [each["fate"] for each in found] == ["stays", "stays"]
 
 
 def test_a_snapshot_is_found_by_its_bytes(log_dir):

@@ -56,11 +56,11 @@ class Finding(NamedTuple):
 class Note(NamedTuple):
     """Something of a partition that may be as Kafka leaves it, or not, which its files alone do not tell.
 
-    `file`: the partition's directory, or a log directory; `offset`: where it begins, None where it is no batch.
+    `file`: the partition's directory; `offset`: where it begins.
     """
 
     file: Path
-    offset: int | None
+    offset: int
     what: str
 
 

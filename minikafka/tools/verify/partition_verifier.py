@@ -119,7 +119,7 @@ class PartitionVerifier:
         for file, objection in objections:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
         for what in passed_over(self._directory):
-            self._note(Note(self._directory, None, what))
+            self._found(OpenFinding(self._directory, None, None, what, fate=(Fate.STAYS, "it stays")))
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
