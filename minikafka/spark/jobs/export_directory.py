@@ -21,8 +21,8 @@ Where a driver died, the next run does what is left of step 3, or drops what was
 reader sees a part of a run. The manifest grows by a line for each file.
 
 Before a run changes anything it looks at what it would read, move, replace or delete. What no run leaves (a manifest
-that names files elsewhere, a link or a fifo where a file belongs, another file than the one that was committed, or none)
-is refused in one line, and kept.
+that names files elsewhere, a link or a fifo where a file belongs, another file than the one that was committed, or
+none) is refused in one line, and kept.
 
 All of this is done in Spark's workers, where the directory must be the same one for all; the driver need not see it.
 """
