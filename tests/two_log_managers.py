@@ -50,8 +50,7 @@ class TwoLogManagers:
         """Call a method of the managers. Paths of log directories begin with `DIR/`."""
 
         def step(one: OneLogManager):
-            there = [arg.replace("DIR", str(one.directory)) if isinstance(arg, str) else arg for arg in args]
-            return getattr(one.manager, method)(*there, **kwargs)
+            return getattr(one.manager, method)(*(_there(one, arg) for arg in args), **kwargs)
 
         return self.do(step, "call", method, args, kwargs)
 
@@ -98,3 +97,8 @@ class TwoLogManagers:
             return one.neutral(step(one))
         except Exception as error:
             return type(error).__name__, one.neutral(str(error))
+
+
+def _there(one: OneLogManager, arg: object) -> object:
+    """The log directory that begins with `DIR/`; anything else as it is."""
+    return one.directory / arg.removeprefix("DIR/") if isinstance(arg, str) and arg.startswith("DIR/") else arg

@@ -197,7 +197,7 @@ class Broker:
                     broker_id, epoch(), [directory_id]
                 ),
                 add_partitions_to_txn_manager=add_partitions_to_txn_manager,
-                metadata_log_dir=None if metadata_log_dir is None else str(metadata_log_dir.absolute()),
+                metadata_log_dir=metadata_log_dir and metadata_log_dir.absolute(),
                 halt=halt,
             )
         except BaseException:

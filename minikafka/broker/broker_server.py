@@ -92,7 +92,7 @@ class BrokerServer:
         """
         require_known(settings or {})
         require_valid({**(settings or {}), "node.id": node_id})
-        self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
+        self.log_dirs = [log_dir.absolute() for log_dir in log_dirs]
         self.node_id = node_id
         _require_the_same({"node.id", "broker.id"}, settings or {}, str(node_id))
         _require_the_same({"log.dirs", "log.dir"}, settings or {}, ",".join(map(str, log_dirs)))

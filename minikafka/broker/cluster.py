@@ -143,7 +143,7 @@ class Cluster:
         - `channel_of(broker id)`: the way on which a broker that starts will send proposals for ISRs; None: the
           controller decides at once.
         """
-        self.directory = Path(directory).absolute()  # where it stays should the process change its directory
+        self.directory = directory.absolute()  # where it stays should the process change its directory
         self.time = ManualTime(start_ms)
         self.controller = controller or Controller(
             {name: _text(value) for name, value in (settings or {}).items()},

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Container
+from pathlib import Path
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType
@@ -51,15 +52,15 @@ class DescribeLogDirsHandler:
     def _describe_log_dirs(self, partitions: Container[TopicPartition]) -> list[Result]:
         """Kafka: `ReplicaManager.describeLogDirs`."""
         results = []
-        for log_dir in dict.fromkeys(map(str, self._replica_manager.log_manager.log_dirs.log_dirs)):
+        for log_dir in dict.fromkeys(self._replica_manager.log_manager.log_dirs.log_dirs):
             try:
                 results.append(self._describe_log_dir(log_dir, partitions))
             except (KafkaException, OSError) as error:
                 logger.warning("Unable to describe replica dirs for %s", log_dir, exc_info=True)
-                results.append(Result(log_dir=log_dir, error_code=Errors.for_exception(error)))
+                results.append(Result(log_dir=str(log_dir), error_code=Errors.for_exception(error)))
         return results
 
-    def _describe_log_dir(self, log_dir: str, partitions: Container[TopicPartition]) -> Result:
+    def _describe_log_dir(self, log_dir: Path, partitions: Container[TopicPartition]) -> Result:
         log_manager = self._replica_manager.log_manager
         if not log_manager.log_dirs.is_log_dir_online(log_dir):
             raise KafkaStorageException(f"Log directory {log_dir} is offline")
@@ -71,7 +72,7 @@ class DescribeLogDirsHandler:
         for log in sorted(wanted, key=lambda each: each.topic_partition):
             by_topic.setdefault(log.topic_partition.topic, []).append(self._describe_log(log))
         return Result(
-            log_dir=log_dir,
+            log_dir=str(log_dir),
             topics=[ResultTopic(name=name, partitions=described) for name, described in by_topic.items()],
             total_bytes=space.f_blocks * space.f_frsize,
             usable_bytes=space.f_bavail * space.f_frsize,

@@ -145,7 +145,7 @@ class CheckpointFile(Generic[T]):
 
     def _failed(self, what: str, error: OSError) -> KafkaStorageException:
         message = f"{what} {self.file.absolute()}"
-        return log_dir_failed(self._log_dir_failure_channel, str(self._log_dir), message, error)
+        return log_dir_failed(self._log_dir_failure_channel, self._log_dir, message, error)
 
 
 def split_fields(line: str) -> list[str]:

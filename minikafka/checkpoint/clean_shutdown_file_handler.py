@@ -23,7 +23,7 @@ class CleanShutdownFileHandler:
     """
 
     def __init__(self, directory: Path):
-        self.clean_shutdown_file = Path(directory) / CLEAN_SHUTDOWN_FILE_NAME
+        self.clean_shutdown_file = directory / CLEAN_SHUTDOWN_FILE_NAME
 
     def write(self, broker_epoch: int = -1) -> None:
         """Leave the marker; -1 stands for an unknown epoch. Raises OSError. Kafka: `CleanShutdownFileHandler.write`."""

@@ -13,7 +13,7 @@ from minikafka.common.topic_partition import TopicPartition
 class OffsetCheckpoints(Protocol):
     """Where the checkpointed offset of a partition can be asked for. Kafka: `OffsetCheckpoints`."""
 
-    def fetch(self, log_dir: str, topic_partition: TopicPartition) -> int | None:
+    def fetch(self, log_dir: Path, topic_partition: TopicPartition) -> int | None:
         """The offset of the partition's log in that log directory, None without one.
 
         Kafka: `OffsetCheckpoints.fetch`.
@@ -28,11 +28,11 @@ class LazyOffsetCheckpoints:
     """
 
     def __init__(self, checkpoints_by_log_dir: Mapping[Path, OffsetCheckpointFile]):
-        self._files = {str(log_dir): file for log_dir, file in checkpoints_by_log_dir.items()}
-        self._offsets: dict[str, dict[TopicPartition, int]] = {}  # of the files that have been read
+        self._files = checkpoints_by_log_dir
+        self._offsets: dict[Path, dict[TopicPartition, int]] = {}  # of the files that have been read
         self._lock = threading.Lock()
 
-    def fetch(self, log_dir: str, topic_partition: TopicPartition) -> int | None:
+    def fetch(self, log_dir: Path, topic_partition: TopicPartition) -> int | None:
         """The offset that the file of `log_dir` has for the partition, None if it has none.
 
         Raises IllegalArgumentException for a directory without a file, and what reading a damaged file raises.

@@ -137,7 +137,7 @@ class PartitionMetadataFile:
 
     def _failed(self, what: str, error: OSError) -> KafkaStorageException:
         message = f"{what} {self.file.absolute()}"
-        return log_dir_failed(self._log_dir_failure_channel, str(self.file.parent.parent), message, error)
+        return log_dir_failed(self._log_dir_failure_channel, self.file.parent.parent, message, error)
 
 
 def stored_topic_id(directory: Path) -> str | None:

@@ -102,15 +102,15 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
     overlay = _overlay()
     try:
-        fd = os.open(path, flags) if overlay is None else overlay.open_file(Path(path), flags)
+        fd = os.open(path, flags) if overlay is None else overlay.open_file(path, flags)
         if truncate and _observers:
-            _tell("truncate", Path(path))
+            _tell("truncate", path)
     except FileNotFoundError:
         if not create:
             raise
         fd = os.open(path, flags | os.O_CREAT, 0o644)
         if _observers:
-            _tell("create", Path(path))
+            _tell("create", path)
     return fd
 
 
@@ -121,7 +121,7 @@ def create_file_if_missing(path: Path) -> bool:
     except FileExistsError:
         return False
     if _observers:
-        _tell("create", Path(path))
+        _tell("create", path)
     return True
 
 
@@ -255,7 +255,7 @@ def rename(source: Path, target: Path) -> None:
     """Give `source` the name `target`, atomically, replacing a file of that name. Kafka: `Files.move`, ATOMIC_MOVE."""
     os.replace(source, target)
     if _observers:
-        _tell("rename", Path(target))
+        _tell("rename", target)
 
 
 def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_dir: bool = True) -> None:
@@ -271,14 +271,14 @@ def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_d
             raise
         except OSError as outer:
             logger.warning("Failed atomic move of %s to %s, retrying with a non-atomic move: %s", source, target, outer)
-            if Path(target).is_dir():
+            if target.is_dir():
                 os.rmdir(target)  # where there is a directory, shutil.move would move into it
             shutil.move(source, target)
             if _observers:
-                _tell("rename", Path(target))
+                _tell("rename", target)
     finally:
         if need_flush_parent_dir:
-            flush_dir(Path(target).absolute().parent)
+            flush_dir(target.absolute().parent)
 
 
 def delete_if_exists(path: Path) -> bool:
@@ -294,7 +294,7 @@ def delete_if_exists(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if _observers:
-        _tell("delete", Path(path))
+        _tell("delete", path)
     return True
 
 
@@ -332,7 +332,7 @@ def flush_dir(path: Path) -> None:
     finally:
         os.close(fd)
     if _observers:
-        _tell("flush_dir", Path(path))
+        _tell("flush_dir", path)
 
 
 def flush_dir_if_exists(path: Path) -> None:

@@ -4,6 +4,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from minikafka.common.errors import KafkaStorageException
 
@@ -16,15 +17,16 @@ class LogDirFailureChannel:
     def __init__(self, log_dir_num: int):
         """`log_dir_num`: how many log directories there are, and so how many can go offline."""
         self._lock = threading.Lock()
-        self._offline_log_dirs: set[str] = set()
-        self._offline_log_dir_queue: queue.Queue[str] = queue.Queue(log_dir_num)
+        self._offline_log_dirs: set[Path] = set()
+        self._offline_log_dir_queue: queue.Queue[Path] = queue.Queue(log_dir_num)
         self._listener: Callable[[], object] = lambda: None
 
-    def has_offline_log_dir(self, log_dir: str) -> bool:
+    def has_offline_log_dir(self, log_dir: Path) -> bool:
         """True when `log_dir` was reported. Kafka: `LogDirFailureChannel.hasOfflineLogDir`."""
-        return log_dir in self._offline_log_dirs
+        # Each append asks. As long as no directory is offline, no path is hashed, which takes as long as the rest.
+        return bool(self._offline_log_dirs) and log_dir in self._offline_log_dirs
 
-    def maybe_add_offline_log_dir(self, log_dir: str, message: str, error: BaseException) -> None:
+    def maybe_add_offline_log_dir(self, log_dir: Path, message: str, error: BaseException) -> None:
         """Report `log_dir` unless it is known. Kafka: `LogDirFailureChannel.maybeAddOfflineLogDir`."""
         logger.error("%s: %s", message, error)
         with self._lock:
@@ -46,13 +48,13 @@ class LogDirFailureChannel:
         for _ in range(reported):
             listener()
 
-    def take_next_offline_log_dir(self) -> str:
+    def take_next_offline_log_dir(self) -> Path:
         """Wait for the next directory that goes offline. Kafka: `LogDirFailureChannel.takeNextOfflineLogDir`."""
         return self._offline_log_dir_queue.get()
 
 
 def log_dir_failed(
-    channel: LogDirFailureChannel | None, log_dir: str, message: str, error: OSError
+    channel: LogDirFailureChannel | None, log_dir: Path, message: str, error: OSError
 ) -> KafkaStorageException:
     """The exception to raise for a failing file in `log_dir`, which is reported to the channel, if there is one."""
     if channel is not None:

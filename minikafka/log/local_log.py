@@ -87,7 +87,7 @@ class LocalLog:
         # What the lines in the broker's own log begin with.
         self.log_ident = f"[LocalLog partition={topic_partition}, dir={directory}] "
         # The log directory (one of `log.dirs`): what goes offline when the disk fails.
-        self.parent_dir = str(directory.parent)
+        self.parent_dir = directory.parent
         # The end of many error messages.
         self.location = f"{topic_partition} in dir {self.parent_dir}"
         # When the recovery point was last raised, in ms.

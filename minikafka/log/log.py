@@ -183,15 +183,16 @@ class Log:
         Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's
         batches. In a broker's directory none can start while the log is open: the lock on the file `.lock` is held.
         """
+        directory = Path(directory)
         LogConfig.validate(settings or {})
         # A directory of another name would stop a broker's start, so none is made.
-        parse_topic_partition_name(Path(directory).absolute())
+        parse_topic_partition_name(directory.absolute())
         log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True, changes=True)
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:
             log = cls.create(
-                Path(directory),
+                directory,
                 LogConfig(settings),
                 log_start_offset,
                 recovery_point,
@@ -248,7 +249,7 @@ class Log:
         KafkaStorageException when another log is open on the directory. Kafka: `UnifiedLog.create`.
         """
         # 1. The directory, which no other log may hold.
-        directory = Path(directory).absolute()  # should the process change its directory, the log stays where it is
+        directory = directory.absolute()  # should the process change its directory, the log stays where it is
         file_ops.create_directories(directory)
         topic_partition = parse_topic_partition_name(directory)
         log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(1)
@@ -373,7 +374,7 @@ class Log:
         return self._local_log.dir
 
     @property
-    def parent_dir(self) -> str:
+    def parent_dir(self) -> Path:
         """The log directory (one of `log.dirs`) that the partition lies in. Kafka: `UnifiedLog.parentDir`."""
         return self._local_log.parent_dir
 

@@ -1,5 +1,6 @@
 """The guard that turns a failure of the disk into Kafka's exception."""
 
+from pathlib import Path
 from types import TracebackType
 
 from minikafka.common import errors
@@ -22,7 +23,7 @@ class maybe_handle_io_exception:
 
     __slots__ = ("_channel", "_is_change", "_log_dir", "_message")
 
-    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str, is_change: bool = True):
+    def __init__(self, channel: LogDirFailureChannel, log_dir: Path, message: str, is_change: bool = True):
         self._channel = channel
         self._log_dir = log_dir
         self._message = message

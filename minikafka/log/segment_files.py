@@ -61,7 +61,7 @@ def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], 
     for segment in segments:
         if not segment.has_suffix(DELETED_FILE_SUFFIX):
             segment.change_file_suffixes("", DELETED_FILE_SUFFIX)
-    parent_dir = str(owner.dir.parent)
+    parent_dir = owner.dir.parent
 
     def delete_segments() -> None:
         logger.info("%sDeleting segment files %s", owner.log_ident, ", ".join(map(str, segments)))
@@ -89,7 +89,7 @@ def delete_producer_snapshots(
     """
     marked = [producer_state_manager.remove_and_mark_snapshot_for_deletion(s.base_offset) for s in segments]
     snapshots = [snapshot for snapshot in marked if snapshot is not None]
-    parent_dir = str(owner.dir.parent)
+    parent_dir = owner.dir.parent
 
     def delete_snapshots() -> None:
         message = f"Error while deleting producer state snapshots for {owner.topic_partition} in dir {parent_dir}"

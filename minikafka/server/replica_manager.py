@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from minikafka.cluster.alter_partition_listener import AlterPartitionListener
@@ -168,7 +169,7 @@ class ReplicaManager(AllPartitions):
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
         alter_partition_listener: AlterPartitionListener | None = None,
         on_log_dir_failure: Callable[[str], object] = lambda directory_id: None,
-        metadata_log_dir: str | None = None,
+        metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
     ):
         """A manager without partitions.
@@ -177,7 +178,7 @@ class ReplicaManager(AllPartitions):
         - `broker_epoch_supplier()`: the epoch with which this broker is registered now.
         - `add_partitions_to_txn_manager`: the way to the transaction coordinators, None if there are none.
         - `on_log_dir_failure(directory_id)`: the controller is to learn that a log directory has failed.
-        - `metadata_log_dir`: the log directory (absolute path) that has the metadata log in it, too; None if none has.
+        - `metadata_log_dir`: the log directory (absolute) that has the metadata log in it, too; None if none has.
         - `halt(fatal)`: ends the process, since the broker cannot go on without a log directory that has failed.
 
         Raises OSError when the high watermarks' files cannot be made, ConfigException for an unknown
@@ -901,8 +902,8 @@ class ReplicaManager(AllPartitions):
         logs = [each.log for each in self.online_partitions() if each.log is not None]
         self.high_watermark_checkpoints.checkpoint_high_watermarks(logs)
 
-    def handle_log_dir_failure(self, log_dir: str) -> None:
-        """Serve nothing any more from a log directory (absolute path) whose disk has failed, and tell the controller.
+    def handle_log_dir_failure(self, log_dir: Path) -> None:
+        """Serve nothing any more from a log directory (absolute) whose disk has failed, and tell the controller.
 
         Raises FatalExitError when the broker cannot go on without it: it was the last one, has the metadata log in it,
         or has no id by which the controller knows it. Kafka: `ReplicaManager.handleLogDirFailure`.

@@ -252,7 +252,7 @@ def test_a_directory_that_failed_is_told_with_its_error(tmp_path):
         described(server, "TOPIC", "shop")  # and now its log is there
         [kept] = [log_dir for log_dir in server.log_dirs if (log_dir / "shop-0").exists()]
         [failed] = {*server.log_dirs} - {kept}
-        server.broker.replica_manager.handle_log_dir_failure(str(failed))
+        server.broker.replica_manager.handle_log_dir_failure(failed)
         make = request_class(ApiKeys.DESCRIBE_LOG_DIRS)
         results = answered(server, ApiKeys.DESCRIBE_LOG_DIRS, 4, make(topics=None)).results
         good, bad = sorted(results, key=lambda result: result.error_code)

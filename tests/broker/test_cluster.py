@@ -241,7 +241,7 @@ def test_the_controller_learns_of_a_directory_that_fails(cluster, tmp_path):
     broker.startup()
     registration = cluster.controller.image.cluster.broker(3)
     assert registration.directories == tuple(sorted(ids))
-    broker.replica_manager.handle_log_dir_failure(str(log_dirs[0]))
+    broker.replica_manager.handle_log_dir_failure(log_dirs[0])
     assert cluster.controller.image.cluster.broker(3).directories == (ids[1],)
     broker.crash()
 

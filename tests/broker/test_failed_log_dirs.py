@@ -51,7 +51,7 @@ def two_dirs(tmp_path, halted):
 
 def fail(server, log_dir):
     server.broker.log_manager.log_dir_failure_channel.maybe_add_offline_log_dir(
-        str(log_dir), "the disk is gone", OSError(errno.EIO, os.strerror(errno.EIO))
+        log_dir, "the disk is gone", OSError(errno.EIO, os.strerror(errno.EIO))
     )
 
 

@@ -90,10 +90,10 @@ def test_a_directory_that_is_gone(tmp_path):
     checkpoint = LeaderEpochCheckpointFile(LeaderEpochCheckpointFile.new_file(directory), channel)
     directory.rename(tmp_path / "logs" / "t-0.x-delete")
     checkpoint.write_if_dir_exists([EpochEntry(0, 0)])
-    assert not channel.has_offline_log_dir(str(tmp_path / "logs"))
+    assert not channel.has_offline_log_dir(tmp_path / "logs")
     with pytest.raises(KafkaStorageException, match="Error while writing to checkpoint file .*leader-epoch-checkpoint"):
         checkpoint.write([EpochEntry(0, 0)])
-    assert channel.take_next_offline_log_dir() == str(tmp_path / "logs")
+    assert channel.take_next_offline_log_dir() == tmp_path / "logs"
 
 
 def test_a_topic_id_is_written_once_by_a_flush(tmp_path):
@@ -362,11 +362,11 @@ def test_a_lazy_checkpoint_is_read_once_when_it_is_first_needed(tmp_path):
     lazy = LazyOffsetCheckpoints(files)
     (tmp_path / "b").write_text("0\n1\nt 0 eight\n")
     files[tmp_path / "a"].write({TopicPartition("t", 0): 8})
-    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 0)) == 8
+    assert lazy.fetch(tmp_path / "a", TopicPartition("t", 0)) == 8
     files[tmp_path / "a"].write({TopicPartition("t", 0): 9, TopicPartition("t", 1): 1})
-    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 0)) == 8
-    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 1)) is None
+    assert lazy.fetch(tmp_path / "a", TopicPartition("t", 0)) == 8
+    assert lazy.fetch(tmp_path / "a", TopicPartition("t", 1)) is None
     with pytest.raises(NumberFormatException):
-        lazy.fetch(str(tmp_path / "b"), TopicPartition("t", 0))
+        lazy.fetch(tmp_path / "b", TopicPartition("t", 0))
     with pytest.raises(IllegalArgumentException):
-        lazy.fetch(str(tmp_path / "c"), TopicPartition("t", 0))
+        lazy.fetch(tmp_path / "c", TopicPartition("t", 0))

@@ -154,7 +154,7 @@ def test_a_log_that_is_opened_takes_its_high_watermark_from_the_checkpoint(stand
     assert one.hw == 5
     for checkpointed, high_watermark in [(3, 3), (9, 5), (None, 0)]:
         one.close()
-        one.checkpoints = {} if checkpointed is None else {str(one.directory / "a"): checkpointed}
+        one.checkpoints = {} if checkpointed is None else {one.directory / "a": checkpointed}
         one.open()
         one.follower(leader=1)
         assert one.hw == high_watermark
@@ -191,14 +191,14 @@ def test_a_log_without_a_topic_id_is_given_it(stand):
 
 def test_no_log_is_made_if_it_may_lie_in_a_directory_that_is_offline(stand):
     one = stand("a", "b")
-    one.log_manager.handle_log_dir_failure(str(one.directory / "b"))
+    one.log_manager.handle_log_dir_failure(one.directory / "b")
     one.epoch = one.partition_epoch = 1
     with pytest.raises(NotLeaderOrFollowerException):
         one.partition.make_leader(one.registration(0), True, one, TOPIC_ID, random_uuid())
     assert one.log is None
-    live = one.log_manager.log_dirs.directory_id(str(one.directory / "a"))
+    live = one.log_manager.log_dirs.directory_id(one.directory / "a")
     assert one.partition.make_leader(one.registration(0), True, one, TOPIC_ID, live)
-    assert one.log.parent_dir == str(one.directory / "a")
+    assert one.log.parent_dir == one.directory / "a"
 
 
 class Note(PartitionListener):

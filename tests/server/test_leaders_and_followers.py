@@ -295,7 +295,7 @@ def test_partitions_of_a_failed_log_directory_are_offline_and_the_others_go_on(t
     one.time.sleep(5000)
     checkpoints = [tmp_path / name / "replication-offset-checkpoint" for name in "ab"]
     written = [path for path in checkpoints if "t 1 1" in path.read_text()]
-    assert [str(path.parent) for path in written] == [one.log("t-1").parent_dir]
+    assert [path.parent for path in written] == [one.log("t-1").parent_dir]
     one.time.sleep(500)
     assert waiting["t-0"].error is Errors.KAFKA_STORAGE_ERROR
     one.change("t", 0, isr=(0,), leader=0)
@@ -354,9 +354,9 @@ def test_a_broker_cannot_go_on_without_its_last_directory_or_one_that_nobody_kno
         log_dirs = formatted(directory, *(name for name in names if name != "nameless"))
         log_dirs += [directory / "nameless"] * ("nameless" in names)
         halted = []
-        metadata_log_dir = str(directory / "c")
+        metadata_log_dir = directory / "c"
         one = OneBroker(log_dirs, halt=halted.append, metadata_log_dir=metadata_log_dir)
-        one.channel.maybe_add_offline_log_dir(str(directory / failing), "the disk is gone", OSError())
+        one.channel.maybe_add_offline_log_dir(directory / failing, "the disk is gone", OSError())
         one.time.sleep(0)
         [fatal] = halted
         assert isinstance(fatal, FatalExitError) and re.search(why, str(fatal))

@@ -50,7 +50,7 @@ class Cleaning:
     def __init__(self, *logs: Any, slots: int = 1000):
         self.time, channel = logs[0].time, logs[0].log_dir_failure_channel
         by_partition = {log.topic_partition: log for log in logs}
-        self.manager = LogCleanerManager([Path(log.parent_dir) for log in logs], by_partition, channel)
+        self.manager = LogCleanerManager([log.parent_dir for log in logs], by_partition, channel)
         config = CleanerConfig(dedupe_buffer_size=slots * SkimpyOffsetMap.BYTES_PER_ENTRY)
         throttler = Throttler(config.max_io_bytes_per_second, 300, self.time)
         self.cleaner = CleanerThread(
@@ -64,7 +64,7 @@ class Cleaning:
     def clean(self, to_clean: Any) -> Turn:
         """Clean the log that was grabbed, and note in the checkpoint up to where it is clean."""
         end, stats = self.cleaner.do_clean(to_clean, self.time.milliseconds())
-        self.manager.done_cleaning(to_clean.topic_partition, Path(to_clean.log.parent_dir), end)
+        self.manager.done_cleaning(to_clean.topic_partition, to_clean.log.parent_dir, end)
         first_dirty, first_uncleanable = to_clean.first_dirty_offset, to_clean.first_uncleanable_offset
         return Turn(to_clean.log.name, first_dirty, first_uncleanable, end, to_clean.cleanable_ratio, stats)
 

@@ -232,7 +232,7 @@ class StorageLayer:
 
     def is_offline(self, disk: int = 0) -> bool:
         """Whether the log directory was reported as failed."""
-        return self.manager.log_dir_failure_channel.has_offline_log_dir(str(self.log_dirs[disk]))
+        return self.manager.log_dir_failure_channel.has_offline_log_dir(self.log_dirs[disk])
 
     def has_marker(self, disk: int = 0) -> bool:
         """Whether the clean-shutdown marker is there."""

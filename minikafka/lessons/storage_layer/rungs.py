@@ -268,14 +268,14 @@ def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_
     if self.cleaner is not None and not is_future:
         self.cleaner.abort_cleaning(topic_partition)
         if checkpoint:
-            self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
+            self.cleaner.update_checkpoints(log.parent_dir, topic_partition)
     if is_stray:
         log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
     else:
         log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)
         self.logs_to_be_deleted.add(log)
     if checkpoint:
-        self._checkpoint_dir(log.dir.parent)
+        self._checkpoint_dir(log.parent_dir)
     return log
 
 
@@ -287,8 +287,8 @@ def _takes_away(*, forgets=True, name=log_delete_dir_name, waits=True, at_once=F
         if log is None:
             return None
         self.cleaner.abort_cleaning(topic_partition)
-        self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
-        log_dir = log.dir.parent
+        self.cleaner.update_checkpoints(log.parent_dir, topic_partition)
+        log_dir = log.parent_dir
         if name is not None:
             log.rename_dir(name(topic_partition), should_reinitialize=False)
         if at_once:
@@ -349,11 +349,11 @@ takes_away = Rung(
     hints=(
         "`self.current_logs.pop(topic_partition, None)` removes the log (if `is_future`: `self.future_logs`).",
         "The cleaner: `self.cleaner.abort_cleaning(topic_partition)`, and with `checkpoint` "
-        "`self.cleaner.update_checkpoints(log.dir.parent, topic_partition)`; neither for a future log.",
+        "`self.cleaner.update_checkpoints(log.parent_dir, topic_partition)`; neither for a future log.",
         "`log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)`, then "
         "`self.logs_to_be_deleted.add(log)`. For a stray log use `log_stray_dir_name`, and do not add it to the "
         "queue.",
-        "At the end, with `checkpoint`: `self._checkpoint_dir(log.dir.parent)`, which writes both checkpoints.",
+        "At the end, with `checkpoint`: `self._checkpoint_dir(log.parent_dir)`, which writes both checkpoints.",
     ),
 )
 

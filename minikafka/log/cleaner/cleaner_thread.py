@@ -2,7 +2,6 @@
 
 import logging
 import threading
-from pathlib import Path
 from typing import cast
 
 from minikafka.common.errors import (
@@ -167,7 +166,7 @@ class CleanerThread:
             )
             self._log_dir_failure_channel.maybe_add_offline_log_dir(log.parent_dir, message, error)
         finally:
-            self._cleaner_manager.done_cleaning(cleanable.topic_partition, Path(log.parent_dir), end_offset)
+            self._cleaner_manager.done_cleaning(cleanable.topic_partition, log.parent_dir, end_offset)
 
     def _check_done(self, topic_partition: TopicPartition) -> None:
         """Raises an exception when the cleaning of the partition must end. Kafka: `CleanerThread.checkDone`."""

@@ -147,7 +147,7 @@ class LogCleaner:
         """The partition's log was cut off at `offset`. Kafka: `LogCleaner.maybeTruncateCheckpoint`."""
         self.cleaner_manager.maybe_truncate_checkpoint(data_dir, topic_partition, offset)
 
-    def handle_log_dir_failure(self, log_dir: str) -> None:
+    def handle_log_dir_failure(self, log_dir: Path) -> None:
         """Leave the checkpoint of the failed `log_dir` alone. Kafka: `LogCleaner.handleLogDirFailure`."""
         self.cleaner_manager.handle_log_dir_failure(log_dir)
 

@@ -67,7 +67,7 @@ class LogCleanerManager:
             for log_dir in log_dirs
         }
         self._in_progress: dict[TopicPartition, LogCleaningState | LogCleaningPaused] = {}
-        self._uncleanable_partitions: dict[str, set[TopicPartition]] = {}
+        self._uncleanable_partitions: dict[Path, set[TopicPartition]] = {}
         self._lock = threading.RLock()
         self._paused_cleaning_cond = threading.Condition(self._lock)
 
@@ -120,7 +120,7 @@ class LogCleanerManager:
                 log, last_clean_offset, now
             )
             if force_update_checkpoint:
-                self.update_checkpoints(Path(log.parent_dir), (log.topic_partition, first_dirty_offset), None)
+                self.update_checkpoints(log.parent_dir, (log.topic_partition, first_dirty_offset), None)
             delay_ms = max_compaction_delay(log, first_dirty_offset, now)
             pre_clean_stats.update_max_compaction_delay(delay_ms)
             return LogToClean(log, first_dirty_offset, uncleanable_offset, need_compaction_now=delay_ms > 0)
@@ -337,10 +337,10 @@ class LogCleanerManager:
                     self.update_checkpoints(dest_log_dir, (topic_partition, offset), None)
             except KafkaStorageException as error:
                 logger.error("Failed to access checkpoint file in dir %s: %s", source_log_dir, error)
-            uncleanable = self._uncleanable_partitions.get(str(source_log_dir), set())
+            uncleanable = self._uncleanable_partitions.get(source_log_dir, set())
             if topic_partition in uncleanable:
                 uncleanable.remove(topic_partition)
-                self.mark_partition_uncleanable(str(dest_log_dir), topic_partition)
+                self.mark_partition_uncleanable(dest_log_dir, topic_partition)
 
     def maybe_truncate_checkpoint(self, data_dir: Path, topic_partition: TopicPartition, offset: int) -> None:
         """Note that the log was cut off at `offset`: it is clean up to there at most.
@@ -356,20 +356,20 @@ class LogCleanerManager:
                 existing[topic_partition] = offset
                 checkpoint.write(dict(existing.items()))
 
-    def handle_log_dir_failure(self, log_dir: str) -> None:
+    def handle_log_dir_failure(self, log_dir: Path) -> None:
         """Leave the file of the failed `log_dir` alone from now on. Kafka: `LogCleanerManager.handleLogDirFailure`."""
         logger.warning("Stopping cleaning logs in dir %s", log_dir)
         with self._lock:
-            self._checkpoints = {d: c for d, c in self._checkpoints.items() if str(d.absolute()) != log_dir}
+            self._checkpoints = {d: c for d, c in self._checkpoints.items() if d != log_dir}
 
     # Partitions that cannot be cleaned
 
-    def uncleanable_partitions(self, log_dir: str) -> set[TopicPartition]:
+    def uncleanable_partitions(self, log_dir: Path) -> set[TopicPartition]:
         """The partitions in `log_dir` whose cleaning failed. Kafka: `LogCleanerManager.uncleanablePartitions`."""
         with self._lock:
             return set(self._uncleanable_partitions.get(log_dir, ()))
 
-    def mark_partition_uncleanable(self, log_dir: str, partition: TopicPartition) -> None:
+    def mark_partition_uncleanable(self, log_dir: Path, partition: TopicPartition) -> None:
         """Leave the partition alone from now on. Kafka: `LogCleanerManager.markPartitionUncleanable`."""
         with self._lock:
             self._uncleanable_partitions.setdefault(log_dir, set()).add(partition)

@@ -55,7 +55,7 @@ class HighWatermarkCheckpoints:
         """
         by_dir: dict[Path, dict[TopicPartition, int]] = {}
         for log in logs:
-            by_dir.setdefault(log.dir.parent, {})[log.topic_partition] = log.high_watermark
+            by_dir.setdefault(log.parent_dir, {})[log.topic_partition] = log.high_watermark
         for log_dir, high_watermarks in by_dir.items():
             if log_dir not in self._files:
                 continue
@@ -70,6 +70,6 @@ class HighWatermarkCheckpoints:
         """What the files say, each read when it is first asked. Kafka: `ReplicaManager.applyDelta`."""
         return LazyOffsetCheckpoints(self._files)
 
-    def handle_failure(self, log_dir: str) -> None:
+    def handle_failure(self, log_dir: Path) -> None:
         """Forget the file of a directory whose disk failed. Kafka: `ReplicaManager.handleLogDirFailure`."""
-        self._files = {known: file for known, file in self._files.items() if str(known) != log_dir}
+        self._files = {known: file for known, file in self._files.items() if known != log_dir}

@@ -69,9 +69,9 @@ class LogDirCheckpoints:
             _, log_start_offsets = self._files[log_dir]
             _write(log_start_offsets, log_starts_to_checkpoint(logs), in_order_of_a_map_grown)
 
-    def handle_failure(self, log_dir: str) -> None:
+    def handle_failure(self, log_dir: Path) -> None:
         """Forget the files of a directory whose disk failed. Kafka: `LogManager.handleLogDirFailure`."""
-        self._files = {known: files for known, files in self._files.items() if str(known) != log_dir}
+        self._files = {known: files for known, files in self._files.items() if known != log_dir}
 
 
 def log_starts_to_checkpoint(logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:

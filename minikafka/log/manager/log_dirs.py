@@ -54,21 +54,21 @@ class LogDirs:
 
         Raises KafkaException when a directory is named twice or is in use, FatalExitError when none can be used.
         """
-        self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
+        self.log_dirs = [log_dir.absolute() for log_dir in log_dirs]
         """As configured, in that order; absolute."""
         self._log_dir_failure_channel = log_dir_failure_channel
-        self._live_log_dirs = self._create_and_validate({Path(log_dir).absolute() for log_dir in initial_offline_dirs})
+        self._live_log_dirs = self._create_and_validate({log_dir.absolute() for log_dir in initial_offline_dirs})
         self._locks: list[FileLock] = []
         try:
             self._lock_log_dirs({lock.file.parent: lock for lock in held_locks})
             self.directory_ids = self._load_directory_ids()
-            """The id (22 characters) of each live directory that has one, by the directory's path."""
+            """The id (22 characters) of each live directory that has one, by directory."""
         except BaseException:
             self.let_go()
             raise
         self._own_process = OwnProcess()
-        self.cordoned_log_dirs: frozenset[str] = frozenset()
-        """Paths of the directories that get no new logs as long as there is another directory."""
+        self.cordoned_log_dirs: frozenset[Path] = frozenset()
+        """The directories that get no new logs as long as there is another directory."""
 
     # Which are live
 
@@ -82,42 +82,44 @@ class LogDirs:
         """Those not in use, in the order of the configuration. Kafka: `LogManager.offlineLogDirs`."""
         return [log_dir for log_dir in self.log_dirs if log_dir not in self._live_log_dirs]
 
-    def is_log_dir_online(self, log_dir: str) -> bool:
-        """True when the directory of this absolute path is live.
+    def is_log_dir_online(self, log_dir: Path) -> bool:
+        """True when the directory (absolute) is live.
 
         Raises LogDirNotFoundException when it is not configured. Kafka: `LogManager.isLogDirOnline`.
         """
-        if Path(log_dir) not in self.log_dirs:
+        if log_dir not in self.log_dirs:
             raise LogDirNotFoundException(f"Log dir {log_dir} is not found in the config.")
-        return Path(log_dir) in self._live_log_dirs
+        return log_dir in self._live_log_dirs
 
-    def directory_id(self, log_dir: str) -> str | None:
-        """The id of the live directory of this path. Kafka: `LogManager.directoryId`."""
+    def directory_id(self, log_dir: Path) -> str | None:
+        """The id of a live directory, None without one. Kafka: `LogManager.directoryId`."""
         return self.directory_ids.get(log_dir)
 
-    def directory_path(self, directory_id: str) -> str | None:
-        """The path of the live directory that has this id. Kafka: `LogManager.directoryPath`."""
-        return next((path for path, known_id in self.directory_ids.items() if known_id == directory_id), None)
+    def directory_path(self, directory_id: str) -> Path | None:
+        """The live directory that has this id. Kafka: `LogManager.directoryPath`."""
+        return next((log_dir for log_dir, known_id in self.directory_ids.items() if known_id == directory_id), None)
 
-    def update_cordoned_log_dirs(self, log_dirs: Iterable[str]) -> None:
-        """Give no new logs to these directories (absolute paths) as long as there is another one.
+    def update_cordoned_log_dirs(self, log_dirs: Iterable[Path]) -> None:
+        """Give no new logs to these directories (absolute) as long as there is another one.
 
         Kafka: `LogManager.updateCordonedLogDirs`.
         """
         self.cordoned_log_dirs = frozenset(log_dirs)
 
-    def next_log_dirs(self, log_counts: dict[str, int]) -> list[Path]:
+    def next_log_dirs(self, log_counts: Mapping[Path, int]) -> list[Path]:
         """Where to put the next partition: the live directories, those with the fewest logs first.
 
-        `log_counts`: the number of logs in each directory, by its path. Directories with equal numbers come in the
+        `log_counts`: the number of logs in each directory. Directories with equal numbers come in the
         order of the configuration if there are up to four, else in the order of Scala's map. Cordoned ones are left
         out; if all are cordoned, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
         """
-        paths = [str(log_dir) for log_dir in self._live_log_dirs]
-        candidates = in_order_of_an_immutable_map(paths, without=self.cordoned_log_dirs)
-        if len(paths) == 1 or not candidates:
+        # The keys of Scala's map are texts, whose hashes make the order.
+        by_text = {str(log_dir): log_dir for log_dir in self._live_log_dirs}
+        cordoned = {text for text, log_dir in by_text.items() if log_dir in self.cordoned_log_dirs}
+        candidates = in_order_of_an_immutable_map(list(by_text), without=cordoned)
+        if len(by_text) == 1 or not candidates:
             return self._live_log_dirs[:1]
-        return [Path(path) for path in sorted(candidates, key=lambda path: log_counts.get(path, 0))]
+        return sorted((by_text[text] for text in candidates), key=lambda log_dir: log_counts.get(log_dir, 0))
 
     def create_log_directory(self, log_dirs: Iterable[Path], name: str) -> Path:
         """Make a log's directory in the first of `log_dirs` that allows it; one whose disk fails is reported.
@@ -127,34 +129,34 @@ class LogDirs:
         """
         tried = list(log_dirs)
         for log_dir in tried:
-            if not self.is_log_dir_online(str(log_dir)):
+            if not self.is_log_dir_online(log_dir):
                 continue
             try:
                 file_ops.create_directories(log_dir / name)
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
-                    str(log_dir), f"Error while creating log for {name} in dir {log_dir}", error
+                    log_dir, f"Error while creating log for {name} in dir {log_dir}", error
                 )
             else:
                 return log_dir / name
         raise KafkaStorageException(f"No log directories available. Tried {_join(tried)}")
 
-    def handle_failure(self, log_dir: str) -> None:
-        """Stop using the directory with this path. Raises FatalExitError when none is left.
+    def handle_failure(self, log_dir: Path) -> None:
+        """Stop using the directory. Raises FatalExitError when none is left.
 
         Kafka: `LogManager.handleLogDirFailure`.
         """
-        self._live_log_dirs = [live for live in self._live_log_dirs if str(live) != log_dir]
+        self._live_log_dirs = [live for live in self._live_log_dirs if live != log_dir]
         self.directory_ids.pop(log_dir, None)
         if not self._live_log_dirs:
             raise FatalExitError(f"Shutdown broker because all log dirs in {_join(self.log_dirs)} have failed")
 
     # Locks
 
-    def destroy_lock(self, log_dir: str) -> None:
+    def destroy_lock(self, log_dir: Path) -> None:
         """Release the lock of one directory, even if its disk fails. Kafka: `LogManager.handleLogDirFailure`."""
         for lock in self._locks:
-            if str(lock.file.parent) == log_dir:
+            if lock.file.parent == log_dir:
                 try:
                     lock.destroy()
                 except OSError as error:
@@ -202,7 +204,7 @@ class LogDirs:
                 canonical = canonical_path(log_dir)
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
-                    str(log_dir), f"Failed to create or validate data directory {log_dir}", error
+                    log_dir, f"Failed to create or validate data directory {log_dir}", error
                 )
                 continue
             if canonical in canonical_paths:
@@ -226,10 +228,10 @@ class LogDirs:
                 self._locks.append(held[log_dir] if log_dir in held else lock_log_dir(log_dir))
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
-                    str(log_dir), f"Disk error while locking directory {log_dir}", error
+                    log_dir, f"Disk error while locking directory {log_dir}", error
                 )
 
-    def _load_directory_ids(self) -> dict[str, str]:
+    def _load_directory_ids(self) -> dict[Path, str]:
         """Raises KafkaException for an invalid `meta.properties`. Kafka: `LogManager.loadDirectoryIds`."""
         directory_ids = {}
         for log_dir in self._live_log_dirs:
@@ -239,11 +241,11 @@ class LogDirs:
                 logger.info("No %s file found in %s.", META_PROPERTIES_NAME, log_dir)
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
-                    str(log_dir), f"Disk error while loading ID {log_dir}", error
+                    log_dir, f"Disk error while loading ID {log_dir}", error
                 )
             else:
                 if directory_id is not None:
-                    directory_ids[str(log_dir)] = directory_id
+                    directory_ids[log_dir] = directory_id
         return directory_ids
 
 

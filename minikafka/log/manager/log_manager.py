@@ -158,7 +158,7 @@ class LogManager:
         self.logs_to_be_deleted = LogsToBeDeleted(
             scheduler, time, lambda: self.configs.current_default_config.file_delete_delay_ms
         )
-        self._preferred_log_dirs: dict[TopicPartition, str] = {}
+        self._preferred_log_dirs: dict[TopicPartition, Path] = {}
         self._had_clean_shutdown: dict[Path, bool] = {}
         self._load_logs_completed: dict[Path, bool] = {}
         self._failed_to_load: set[Path] = set()  # log directories of which a log is missing since a disk failed
@@ -281,7 +281,7 @@ class LogManager:
         self._failed_to_load.update(failed_dirs)
         for log_dir, failure in failed_dirs.items():
             self.log_dir_failure_channel.maybe_add_offline_log_dir(
-                str(log_dir), f"Error while loading log dir {log_dir}", failure
+                log_dir, f"Error while loading log dir {log_dir}", failure
             )
 
     def _load_log(
@@ -413,8 +413,8 @@ class LogManager:
 
     # Creating logs
 
-    def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember in which log directory (absolute path) the partition's next log is to be made.
+    def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: Path) -> None:
+        """Remember in which log directory (absolute) the partition's next log is to be made.
 
         Does nothing if its current or future log is already there. Kafka: `LogManager.maybeUpdatePreferredLogDir`.
         """
@@ -479,7 +479,7 @@ class LogManager:
     def _failed_log_dir_with(self, topic_partition: TopicPartition, topic_id: str) -> Path | None:
         """The log directory that has failed and holds the partition of this topic, or may hold it. Not in Kafka."""
         for log_dir in self.log_dirs.log_dirs:
-            if log_dir not in self.live_log_dirs or self.log_dir_failure_channel.has_offline_log_dir(str(log_dir)):
+            if log_dir not in self.live_log_dirs or self.log_dir_failure_channel.has_offline_log_dir(log_dir):
                 directory = log_dir / log_dir_name(topic_partition)
                 try:
                     if directory.is_dir() and stored_topic_id(directory) == topic_id:
@@ -509,7 +509,7 @@ class LogManager:
                     "partition"
                 )
         if preferred is not None:
-            return [Path(preferred)]
+            return [preferred]
         return self.log_dirs.next_log_dirs(Counter(log.parent_dir for log in self.all_logs))
 
     # Deleting logs
@@ -543,7 +543,7 @@ class LogManager:
         if self.cleaner is not None and not is_future:
             self.cleaner.abort_cleaning(topic_partition)
             if checkpoint:
-                self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
+                self.cleaner.update_checkpoints(log.parent_dir, topic_partition)
         # 3. Rename its directory: the name tells the next start what to do with it.
         if is_stray:
             log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
@@ -554,7 +554,7 @@ class LogManager:
             logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
         # 4. Write the checkpoints without it.
         if checkpoint:
-            self._checkpoint_dir(log.dir.parent)
+            self._checkpoint_dir(log.parent_dir)
         return log
 
     def async_delete_all(
@@ -573,7 +573,7 @@ class LogManager:
             try:
                 for is_future in (False, True):
                     if log := self.get_log(topic_partition, is_future=is_future):
-                        log_dirs[log.dir.parent] = None
+                        log_dirs[log.parent_dir] = None
                         self.async_delete(topic_partition, is_future=is_future, checkpoint=False, is_stray=is_stray)
             except Exception as error:
                 error_handler(topic_partition, error)
@@ -635,14 +635,14 @@ class LogManager:
         self.current_logs[topic_partition] = dest_log
         if self.cleaner is not None:
             if source_log is not None:
-                self.cleaner.alter_checkpoint_dir(topic_partition, source_log.dir.parent, dest_log.dir.parent)
+                self.cleaner.alter_checkpoint_dir(topic_partition, source_log.parent_dir, dest_log.parent_dir)
             self.resume_cleaning(topic_partition)
         if source_log is None:
             return
         try:
             # 3. The old one waits for its deletion. It stays open, so that its readers may go on.
             source_log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=True)
-            self._checkpoint_dir(source_log.dir.parent)
+            self._checkpoint_dir(source_log.parent_dir)
             self.logs_to_be_deleted.add(source_log)
         except KafkaStorageException:
             source_log.close_handlers()  # it is in none of the maps any more, so nobody else would
@@ -664,7 +664,7 @@ class LogManager:
             concerns_cleaner = offset < log.active_segment.base_offset and not is_future
             with self._cleaning_paused(log) if concerns_cleaner else nullcontext():
                 if log.truncate_to(offset):
-                    affected_dirs[log.dir.parent] = None
+                    affected_dirs[log.parent_dir] = None
         for log_dir in affected_dirs:
             self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
 
@@ -686,7 +686,7 @@ class LogManager:
             return
         with self._cleaning_paused(log) if not is_future else nullcontext():
             log.truncate_fully_and_start_at(new_offset, log_start_offset)
-        log_dir = log.dir.parent
+        log_dir = log.parent_dir
         self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
 
     # Keeping the cleaner away
@@ -715,7 +715,7 @@ class LogManager:
             yield
             if self.cleaner is not None:
                 self.cleaner.maybe_truncate_checkpoint(
-                    log.dir.parent, log.topic_partition, log.active_segment.base_offset
+                    log.parent_dir, log.topic_partition, log.active_segment.base_offset
                 )
         finally:
             self.resume_cleaning(log.topic_partition)
@@ -750,8 +750,8 @@ class LogManager:
             overrides = {name: log.config.props[name] for name in log.config.overridden_configs}
             log.update_config(LogConfig.from_props(new_default_config.props, overrides))
 
-    def handle_log_dir_failure(self, log_dir: str) -> None:
-        """Stop using a log directory (absolute path) whose disk has failed, and its logs; write nothing there any more.
+    def handle_log_dir_failure(self, log_dir: Path) -> None:
+        """Stop using a log directory (absolute) whose disk has failed, and its logs; write nothing there any more.
 
         Logs that wait for their deletion stay in the queue. Raises FatalExitError when no log directory is left.
         Kafka: `LogManager.handleLogDirFailure`.
@@ -815,7 +815,7 @@ class LogManager:
         """Kafka: `LogManager.logsByDir`."""
         by_dir: dict[Path, dict[TopicPartition, Log]] = {}
         for log in self.all_logs:
-            by_dir.setdefault(log.dir.parent, {})[log.topic_partition] = log
+            by_dir.setdefault(log.parent_dir, {})[log.topic_partition] = log
         return by_dir
 
     def _logs_in_dir(self, log_dir: Path) -> dict[TopicPartition, Log]:

@@ -67,7 +67,7 @@ class ProducerStateManager:
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.producer_state_manager_config = producer_state_manager_config
         # Where the snapshots lie: the partition's directory.
-        self._log_dir = Path(log_dir)
+        self._log_dir = log_dir
         self._time = time
         # The producers by id. Their order in a snapshot is that of Java's HashMap.
         self._producers: JavaHashMap[int, ProducerStateEntry] = JavaHashMap()

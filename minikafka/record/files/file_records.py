@@ -85,7 +85,6 @@ class FileRecords:
         Raises FileNotFoundError, and KafkaException for a file larger than 2147483647 bytes.
         Kafka: `FileRecords.open`.
         """
-        file = Path(file)
         if not mutable:
             channel = FileChannel(os.open(file, os.O_RDONLY | os.O_CLOEXEC))
         else:
@@ -294,13 +293,13 @@ class FileRecords:
     def rename_to(self, file: Path) -> None:
         """Move the file to that path; it counts as moved even when that fails. Kafka: `FileRecords.renameTo`."""
         try:
-            file_ops.atomic_move_with_fallback(self.file, Path(file), need_flush_parent_dir=False)
+            file_ops.atomic_move_with_fallback(self.file, file, need_flush_parent_dir=False)
         finally:
-            self.file = Path(file)
+            self.file = file
 
     def update_parent_dir(self, parent_dir: Path) -> None:
         """Note that the directory was renamed. Kafka: `FileRecords.updateParentDir`."""
-        self.file = Path(parent_dir) / self.file.name
+        self.file = parent_dir / self.file.name
 
     @property
     def last_modified(self) -> int:

@@ -426,14 +426,14 @@ def _start_and_stop(manager: LogManager, place: Path, directories: list[Path]) -
 
         manager.startup(topics, loaded)
     scheduler.run_due_tasks()
-    if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
+    if manager.log_dir_failure_channel.has_offline_log_dir(place):
         raise IOException(f"{place} went offline while it was loaded")
     logs = sorted(manager.current_logs.values(), key=lambda log: log.topic_partition)
     states = [state_of(log) for log in logs]
     put_aside = sorted(each.name for each in directories if each.name.endswith((*PUT_ASIDE, FUTURE_DIR_SUFFIX)))
     scheduler.shutdown()
     manager.shutdown()
-    if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
+    if manager.log_dir_failure_channel.has_offline_log_dir(place):
         raise IOException(f"{place} went offline while it was closed")
     marker = CleanShutdownFileHandler(place)
     if marker.read() is None:  # a manager only logs that, and may leave an empty mark, which counts as one

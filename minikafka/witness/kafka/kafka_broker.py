@@ -54,7 +54,7 @@ class KafkaBroker:
         ports: tuple[int, int] | None = None,
         java_options: Sequence[str] = (),
     ):
-        self.home = Path(home)
+        self.home = home
         self.log_dir = self.home / "log.dir"
         self.port = 0
         self._cluster_id = cluster_id

@@ -136,10 +136,10 @@ class KafkaLogManager:
 
     # Creating, deleting, moving, truncating
 
-    def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
+    def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: Path) -> None:
         """Kafka: `LogManager.maybeUpdatePreferredLogDir`."""
         with kafka_errors():
-            self.log_manager.maybeUpdatePreferredLogDir(self.partition(topic_partition), log_dir)
+            self.log_manager.maybeUpdatePreferredLogDir(self.partition(topic_partition), str(log_dir))
 
     def get_or_create_log(
         self,
@@ -261,10 +261,10 @@ class KafkaLogManager:
         with kafka_errors():
             self.log_manager.updateTopicConfig(topic, properties, False, False)
 
-    def handle_log_dir_failure(self, log_dir: str) -> None:
+    def handle_log_dir_failure(self, log_dir: Path) -> None:
         """Kafka: `LogManager.handleLogDirFailure`."""
         with kafka_errors():
-            self.log_manager.handleLogDirFailure(log_dir)
+            self.log_manager.handleLogDirFailure(str(log_dir))
 
     def read_broker_epoch_from_clean_shutdown_files(self) -> int | None:
         """Kafka: `LogManager.readBrokerEpochFromCleanShutdownFiles`."""
@@ -302,21 +302,21 @@ class KafkaLogDirs:
     def __init__(self, log_manager):
         self._log_manager = log_manager
 
-    def is_log_dir_online(self, log_dir: str) -> bool:
+    def is_log_dir_online(self, log_dir: Path) -> bool:
         """Kafka: `LogManager.isLogDirOnline`."""
         with kafka_errors():
-            return self._log_manager.isLogDirOnline(log_dir)
+            return self._log_manager.isLogDirOnline(str(log_dir))
 
-    def directory_id(self, log_dir: str) -> str | None:
+    def directory_id(self, log_dir: Path) -> str | None:
         """Kafka: `LogManager.directoryId`."""
-        directory_id = _option(self._log_manager.directoryId(log_dir))
+        directory_id = _option(self._log_manager.directoryId(str(log_dir)))
         return directory_id and directory_id.toString()
 
-    def update_cordoned_log_dirs(self, log_dirs: Iterable[str]) -> None:
+    def update_cordoned_log_dirs(self, log_dirs: Iterable[Path]) -> None:
         """Kafka: `LogManager.updateCordonedLogDirs`."""
         cordoned = self._log_manager.cordonedLogDirs().empty()
         for log_dir in log_dirs:
-            cordoned = getattr(cordoned, "$plus")(log_dir)
+            cordoned = getattr(cordoned, "$plus")(str(log_dir))
         self._log_manager.updateCordonedLogDirs(cordoned)
 
 

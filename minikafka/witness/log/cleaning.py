@@ -1,7 +1,6 @@
 """One turn of a log cleaner's thread, as an observation reports it, and minikafka's log cleaner, which takes it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import LogCleaningException
@@ -74,7 +73,7 @@ class LogCleanerTurns:
         channel = log.log_dir_failure_channel
         throttler = Throttler(config.max_io_bytes_per_second, _CHECK_INTERVAL_MS, time)
         self._log = log
-        self._manager = LogCleanerManager([Path(log.parent_dir)], {log.topic_partition: log}, channel)
+        self._manager = LogCleanerManager([log.parent_dir], {log.topic_partition: log}, channel)
         self._thread = CleanerThread(
             0, config, self._manager, throttler=throttler, log_dir_failure_channel=channel, time=time
         )

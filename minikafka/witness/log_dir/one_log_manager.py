@@ -97,7 +97,7 @@ class OneLogManager:
             self.manager.note_cleaned(partition, offset)
         else:
             cleaner_manager = self.manager.cleaner.cleaner_manager
-            cleaner_manager.update_checkpoints(self.manager.get_log(partition).dir.parent, (partition, offset), None)
+            cleaner_manager.update_checkpoints(self.manager.get_log(partition).parent_dir, (partition, offset), None)
 
     def files(self) -> dict[str, bytes | None]:
         """All files of the log directories and their contents, and all directories (None).

@@ -90,8 +90,8 @@ class OurCleaner:
                 end, stats = self.cleaner.do_clean(todo, self.time.milliseconds())
                 counted = tuple(getattr(stats, name) for name in STATS)
             except Exception as failure:
-                error = _words(failure, Path(todo.log.parent_dir))
-            self.manager.done_cleaning(todo.topic_partition, Path(todo.log.parent_dir), end)
+                error = _words(failure, todo.log.parent_dir)
+            self.manager.done_cleaning(todo.topic_partition, todo.log.parent_dir, end)
             if error:
                 self.manager.mark_partition_uncleanable(todo.log.parent_dir, todo.topic_partition)
         deletable = self.manager.deletable_logs()

@@ -104,11 +104,11 @@ def test_a_log_of_which_a_cleaning_fails_is_left_alone(cleaned):
     cleaned.cleaner.startup()
     cleaned.background.run_due_tasks()
     cleaned.time.sleep(15_000)
-    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == {cleaned.a}
+    assert cleaned.manager.uncleanable_partitions(cleaned.log_dir) == {cleaned.a}
     assert cleaned.text() == "0\n2\na 0 0\nb 0 16\n"
     del cleaned.logs[cleaned.a]
     cleaned.time.sleep(15_000)
-    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == set()
+    assert cleaned.manager.uncleanable_partitions(cleaned.log_dir) == set()
 
 
 def test_a_failing_disk_takes_the_directory_offline(cleaned, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_failing_disk_takes_the_directory_offline(cleaned, monkeypatch):
     monkeypatch.setattr(Cleaner, "clean", fail)
     cleaned.cleaner.startup()
     cleaned.background.run_due_tasks()
-    assert cleaned.channel.has_offline_log_dir(str(cleaned.log_dir))
+    assert cleaned.channel.has_offline_log_dir(cleaned.log_dir)
     assert cleaned.manager.cleaning_state(cleaned.a) is None
 
 
@@ -134,7 +134,7 @@ def test_only_unknown_failures_make_a_partition_uncleanable(cleaned, monkeypatch
     monkeypatch.setattr(Cleaner, "clean", fail)
     thread = one_turn(cleaned)
     is_damage = isinstance(error, CorruptRecordException)
-    assert cleaned.manager.uncleanable_partitions(str(cleaned.log_dir)) == ({cleaned.a} if is_damage else set())
+    assert cleaned.manager.uncleanable_partitions(cleaned.log_dir) == ({cleaned.a} if is_damage else set())
     assert thread.last_stats.bytes_read == 0
 
 

@@ -162,10 +162,10 @@ def test_checkpoints_are_added_removed_and_forgotten(managed):
 def test_a_log_that_moves_takes_its_line_and_its_mark_along(managed):
     manager, (one, two) = managed.manager, managed.dirs
     manager.update_checkpoints(one, (A, 8), None)
-    manager.mark_partition_uncleanable(str(one), A)
+    manager.mark_partition_uncleanable(one, A)
     manager.alter_checkpoint_dir(A, one, two)
     assert (managed.text(0), managed.text(1)) == ("0\n0\n", "0\n1\na 0 8\n")
-    assert manager.uncleanable_partitions(str(one)) == set() and manager.uncleanable_partitions(str(two)) == {A}
+    assert manager.uncleanable_partitions(one) == set() and manager.uncleanable_partitions(two) == {A}
     manager.alter_checkpoint_dir(B, one, two)
     assert managed.text(1) == "0\n1\na 0 8\n"
 
@@ -175,7 +175,7 @@ def test_a_partition_in_two_directories_is_an_error(managed):
     managed.write("0\n1\na 0 4\n", 1)
     with pytest.raises(IllegalStateException, match="Duplicate key a-0"):
         managed.manager.all_cleaner_checkpoints()
-    managed.manager.handle_log_dir_failure(str(managed.dirs[1]))
+    managed.manager.handle_log_dir_failure(managed.dirs[1])
     assert managed.manager.all_cleaner_checkpoints() == {A: 3}
 
 
@@ -183,7 +183,7 @@ def test_an_unreadable_checkpoint_counts_as_empty_and_is_reported(managed):
     managed.write("9\n0\n", 0)
     managed.write("0\n1\nb 0 4\n", 1)
     assert managed.manager.all_cleaner_checkpoints() == {B: 4}
-    assert managed.channel.has_offline_log_dir(str(managed.dirs[0]))
+    assert managed.channel.has_offline_log_dir(managed.dirs[0])
     managed.manager.update_checkpoints(managed.dirs[0], (A, 1), None)  # is logged
     with pytest.raises(KafkaStorageException):
         managed.manager.maybe_truncate_checkpoint(managed.dirs[0], A, 1)
@@ -207,7 +207,7 @@ def test_what_is_not_dirty_enough_or_not_ours_is_left(managed):
     managed.manager.update_checkpoints(managed.dirs[0], (A, 4), None)
     assert managed.grab() is None  # half of it is dirty, which is not more than 0.5
     managed.configure(A, min__cleanable__dirty__ratio=0.49)
-    managed.manager.mark_partition_uncleanable(str(managed.dirs[0]), A)
+    managed.manager.mark_partition_uncleanable(managed.dirs[0], A)
     assert managed.grab() is None
     managed.manager.maintain_uncleanable_partitions()
     assert managed.grab() is None

@@ -64,7 +64,7 @@ class Managers:
         for ours, theirs in zip(*self.dirs, strict=True):
             texts = [(log_dir / OFFSET_CHECKPOINT_FILE).read_text() for log_dir in (ours, theirs)]
             assert texts[0] == texts[1]
-            uncleanable = [str(tp) for tp in self.ours.uncleanable_partitions(str(ours))]
+            uncleanable = [str(tp) for tp in self.ours.uncleanable_partitions(ours)]
             assert sorted(uncleanable) == sorted(map(str, self.theirs.uncleanablePartitions(str(theirs))))
         for partition in self.partitions:
             assert self.state_of(partition) == str(self.ours.cleaning_state(partition)), partition
@@ -183,7 +183,7 @@ def test_drawn_calls(managers, seed):
             )
         elif call == "mark" and draw.random() < 0.2:
             managers.call(
-                lambda: ours.mark_partition_uncleanable(str(our_dir), partition),
+                lambda: ours.mark_partition_uncleanable(our_dir, partition),
                 lambda: theirs.markPartitionUncleanable(str(their_dir), java),
             )
         elif call == "maintain":

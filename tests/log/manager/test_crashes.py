@@ -29,7 +29,7 @@ def two_log_dirs(one):
 def move(one):
     """A future log of the second partition, which lies in the second log directory."""
     one.manager.abort_and_pause_cleaning(P[1])
-    one.manager.maybe_update_preferred_log_dir(P[1], str(one.log_dirs[0]))
+    one.manager.maybe_update_preferred_log_dir(P[1], one.log_dirs[0])
     one.manager.get_or_create_log(P[1], is_future=True, topic_id="PpIMd8oaSBmIYZ7G-q3OmQ")
     one.append(P[1], *SEGMENTS, is_future=True)
 

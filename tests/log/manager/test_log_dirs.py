@@ -23,8 +23,8 @@ def log_dirs_of(*directories, offline=()):
 
 def live_and_offline(one):
     log_dirs = one.manager.log_dirs
-    online = [log_dirs.is_log_dir_online(str(path)) for path in one.log_dirs]
-    return one.manager.live_log_dirs, online, [log_dirs.directory_id(str(path)) for path in one.log_dirs]
+    online = [log_dirs.is_log_dir_online(path) for path in one.log_dirs]
+    return one.manager.live_log_dirs, online, [log_dirs.directory_id(path) for path in one.log_dirs]
 
 
 def write_ids(directory):
@@ -136,7 +136,7 @@ def test_of_many_directories_the_one_in_the_order_of_scalas_map_is_taken(two_liv
     made = []
     for one in managers.both:
         one.start()
-        one.manager.log_dirs.update_cordoned_log_dirs({str(one.log_dirs[1])})
+        one.manager.log_dirs.update_cordoned_log_dirs({one.log_dirs[1]})
         partitions = [TopicPartition("topic", number) for number in range(count + 3)]
         made.append([one.manager.get_or_create_log(partition, is_new=True).dir for partition in partitions])
         one.kill()
@@ -146,7 +146,7 @@ def test_of_many_directories_the_one_in_the_order_of_scalas_map_is_taken(two_liv
 
 
 def cordon(one, *names):
-    one.manager.log_dirs.update_cordoned_log_dirs({str(one.directory / name) for name in names})
+    one.manager.log_dirs.update_cordoned_log_dirs({one.directory / name for name in names})
 
 
 @pytest.mark.parametrize("target", ["b", "c", "unknown", "unassigned", "lost", "migrating"])

@@ -191,9 +191,9 @@ def test_the_last_log_directory_fails(two_managers):
     managers = two_managers("a", "b")
     one = managers.minikafka
     one.start()
-    one.manager.handle_log_dir_failure(str(one.log_dirs[0]))
+    one.manager.handle_log_dir_failure(one.log_dirs[0])
     with pytest.raises(FatalExitError, match="all log dirs in .* have failed"):
-        one.manager.handle_log_dir_failure(str(one.log_dirs[1]))
+        one.manager.handle_log_dir_failure(one.log_dirs[1])
 
 
 @pytest.mark.parametrize("epochs", [(7, 7), (7, 8), (-1, 8), (8, -1), (7, None)])

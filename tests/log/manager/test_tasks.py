@@ -160,6 +160,6 @@ def test_high_watermarks_are_checkpointed_and_found_again(two_managers):
     one.start()
     assert one.manager.get_log(P[1]).high_watermark == 0
     assert checkpointed() == 32
-    checkpoints.handle_failure(str(one.log_dirs[1]))
+    checkpoints.handle_failure(one.log_dirs[1])
     checkpoints.checkpoint_high_watermarks(one.manager.all_logs)
     assert texts[1].replace("28", "32") == (one.log_dirs[1] / "replication-offset-checkpoint").read_text()

@@ -118,9 +118,9 @@ def test_a_log_moves(one):
     with pytest.raises(IllegalStateException, match="without having a preferred log directory"):
         one.manager.get_or_create_log(P[0], is_future=True)
     one.manager.abort_and_pause_cleaning(P[0])
-    one.manager.maybe_update_preferred_log_dir(P[0], str(one.log_dirs[1]))
+    one.manager.maybe_update_preferred_log_dir(P[0], one.log_dirs[1])
     future = one.manager.get_or_create_log(P[0], is_future=True)
-    assert future.is_future and future.parent_dir == str(one.log_dirs[1])
+    assert future.is_future and future.parent_dir == one.log_dirs[1]
     one.append(P[0], "[4x100]", is_future=True)
     one.manager.replace_current_with_future_log(P[0])
     assert one.manager.get_log(P[0]).dir == one.log_dirs[1] / "topic-0"
@@ -144,7 +144,7 @@ def test_two_directories_of_one_partition(one):
 
 def test_a_directory_fails(one):
     fill(one, *P)
-    one.manager.handle_log_dir_failure(str(one.log_dirs[0]))
+    one.manager.handle_log_dir_failure(one.log_dirs[0])
     assert [log.topic_partition for log in one.manager.all_logs] == [P[1], P[3]]
     with pytest.raises(KafkaStorageException, match="log directories .*/a are offline"):
         one.manager.get_or_create_log(P[0])
@@ -271,7 +271,7 @@ def test_moves_that_were_interrupted_are_ended(tmp_path):
         )
     one.start()
     fill(one, P[0])
-    one.manager.maybe_update_preferred_log_dir(P[0], str(one.log_dirs[1]))
+    one.manager.maybe_update_preferred_log_dir(P[0], one.log_dirs[1])
     one.manager.get_or_create_log(P[0], is_future=True, topic_id=IDS[0])
     one.stop()
     one.start()

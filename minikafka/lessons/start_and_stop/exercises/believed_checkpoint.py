@@ -74,8 +74,8 @@ def _manager_says(factory: Any, text: str) -> Any:
         (one.log_dirs[0] / RECOVERY_POINT_CHECKPOINT_FILE).write_text(text)
         one.start()
         channel = one.manager.log_dir_failure_channel
-        has_failed = channel.has_offline_log_dir if jvm_of(factory) is None else channel.hasOfflineLogDir
-        if has_failed(str(one.log_dirs[0])):
+        is_ours = jvm_of(factory) is None
+        if channel.has_offline_log_dir(one.log_dirs[0]) if is_ours else channel.hasOfflineLogDir(str(one.log_dirs[0])):
             return _OFFLINE
         points = {name: one.manager.get_log(parse_partition(name)).recovery_point for name in _PARTITIONS}
         return {name: offset for name, offset in points.items() if offset}

@@ -76,12 +76,12 @@ def _manager_says(factory: Any, asked: _Asked) -> list[str]:
         for log_dir, count in zip(one.log_dirs, asked.counts, strict=True):
             for number in range(count):
                 partition = TopicPartition(f"in-{log_dir.name}", number)
-                one.manager.maybe_update_preferred_log_dir(partition, str(log_dir))
+                one.manager.maybe_update_preferred_log_dir(partition, log_dir)
                 one.manager.get_or_create_log(partition, is_new=True)
-        one.manager.log_dirs.update_cordoned_log_dirs(str(one.directory / name) for name in asked.cordoned)
+        one.manager.log_dirs.update_cordoned_log_dirs(one.directory / name for name in asked.cordoned)
         kafka = jvm_of(factory)
         if kafka is None:
-            counts = {str(one.directory / name): count for name, count in asked.log_counts.items()}
+            counts = {one.directory / name: count for name, count in asked.log_counts.items()}
             return [log_dir.name for log_dir in one.manager.log_dirs.next_log_dirs(counts)]
         theirs = one.manager.log_manager
         found = call_private(kafka, theirs.getClass(), theirs, "nextLogDirs")
