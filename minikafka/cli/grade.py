@@ -61,11 +61,13 @@ def grade(
     for directory in submissions:
         if not directory.is_file() and not directory.is_dir():
             raise click.UsageError(f"{directory} is no directory of notebooks")
-    # A pupil may have handed in a link to somebody else's work, or to the solutions.
+    # A pupil may have handed in a link to somebody else's work, or to the solutions. From here on each goes by its real
+    # path, so that a link that comes meanwhile leads out of what was handed in.
+    real = {directory: directory.resolve() for directory in submissions}
     links = {
-        directory: f"it is a link to {os.path.realpath(directory)}"
-        for directory in submissions
-        if directory.is_symlink()
+        directory: f"it is a link to {path}"
+        for directory, path in real.items()
+        if not os.path.samestat(directory.lstat(), path.stat())
     }
     if len(links) == len(submissions):
         raise click.UsageError(f"{submissions[0]}: {links[submissions[0]]}: name that directory")
@@ -73,14 +75,14 @@ def grade(
         held = limits_that_hold(Limits(memory_mb=memory))
         raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")
     grades = []
-    names = {directory: (directory if directory in links else directory.resolve()).name for directory in submissions}
-    with_the_name = Counter(names[directory] for directory in submissions)
+    names = {directory: (directory if directory in links else path).name for directory, path in real.items()}
+    with_the_name = Counter(names.values())
     with ended_by_signals():
         for directory in submissions:
             if directory in links:
                 graded = not_graded(names[directory], wanted, f"not graded: {links[directory]}")
             else:
-                graded = grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted))
+                graded = grade_of(real[directory], wanted, Terms(seed, seconds, memory, is_trusted))
             is_unique = with_the_name[graded.name] == 1
             grades.append(graded if is_unique else replace(graded, name=str(directory)))
             if as_json:

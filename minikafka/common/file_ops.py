@@ -147,7 +147,7 @@ def write(fd: int, data: BytesLike, position: int) -> int:
     except OSError as error:
         raise named(error, fd) from None
     if _observers:
-        _tell("write", _path_of(fd))
+        _tell("write", path_of(fd))
     return size
 
 
@@ -177,7 +177,7 @@ def truncate(fd: int, size: int) -> None:
     else:
         _set_length(fd, size)
     if _observers:
-        _tell("truncate", _path_of(fd))
+        _tell("truncate", path_of(fd))
 
 
 def size(fd: int) -> int:
@@ -197,7 +197,7 @@ def preallocate(fd: int, size: int) -> None:
     """Give a new file its full length in advance, all zeros. Kafka: `RandomAccessFile.setLength`."""
     _set_length(fd, size)
     if _observers:
-        _tell("preallocate", _path_of(fd))
+        _tell("preallocate", path_of(fd))
 
 
 def allocate(mapping: Mapping, position: int, size: int, path: Path) -> None:
@@ -317,7 +317,7 @@ def fsync(fd: int) -> None:
     if _overlay() is None:
         _force(fd)
     if _observers:
-        _tell("fsync", _path_of(fd))
+        _tell("fsync", path_of(fd))
 
 
 def flush_dir(path: Path) -> None:
@@ -374,7 +374,7 @@ def replace_file(path: Path, content: bytes) -> None:
 def named(error: OSError, fd: int) -> OSError:
     """`error` with the name of the file added: the system only knows the descriptor, which tells a reader nothing."""
     if error.filename is None:
-        error.filename = str(_path_of(fd))
+        error.filename = str(path_of(fd))
     return error
 
 
@@ -398,7 +398,7 @@ def _force(fd: int) -> None:
         raise named(error, fd) from None
 
 
-def _path_of(fd: int) -> Path:
+def path_of(fd: int) -> Path:
     """The present name of an open file; only the system knows it, because a descriptor outlives renames."""
     if sys.platform == "darwin":
         import fcntl

@@ -12,11 +12,13 @@ import textwrap
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
+from minikafka.common import file_ops
 from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.grading import answer_key as answer_key_module
@@ -398,6 +400,28 @@ def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
     (tmp_path / "ada" / LESSON).symlink_to(tmp_path / "bob" / LESSON)
     with pytest.raises(ValueError, match="is a link that leads out of what was handed in"):
         read(tmp_path / "ada" / LESSON, tmp_path / "ada")
+
+
+def test_a_notebook_that_is_replaced_while_it_is_read_brings_no_foreign_answer(tmp_path, monkeypatch):
+    notebook(tmp_path / "bob", PREDICTIONS[0].format("4"))
+    notebook(tmp_path / "ada", PREDICTIONS[0].format("5"))
+    handed_in, path_of = tmp_path / "ada" / LESSON, file_ops.path_of
+
+    def path_before_it_is_replaced(fd):
+        path = path_of(fd)
+        handed_in.unlink()
+        handed_in.symlink_to(tmp_path / "bob" / LESSON)
+        return path
+
+    monkeypatch.setattr(file_ops, "path_of", path_before_it_is_replaced)
+    assert [value_of(answer) for answer in read(handed_in, tmp_path / "ada").answers.values()] == [5]
+
+
+def test_nobody_waits_for_a_pipe_that_replaces_a_notebook(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / LESSON)
+    monkeypatch.setattr(Path, "is_file", lambda path: True)  # as it was a moment ago
+    with pytest.raises(ValueError, match="is no notebook"):
+        read(tmp_path / LESSON, tmp_path)
 
 
 def test_every_lesson_has_tasks_of_its_own():

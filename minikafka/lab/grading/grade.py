@@ -199,7 +199,8 @@ def _checked(jobs: dict[Assignment, list[Job]], terms: Terms) -> dict[Assignment
 
 def _given(lesson: Path) -> list[ast.stmt]:
     """The imports of the lesson, for who has lost them."""
-    nodes = [node for notebook in notebooks_of(lesson) for tree in code_of(notebook)[0] for node in ast.walk(tree)]
+    codes = (code_of(notebook.read_bytes(), notebook.name)[0] for notebook in notebooks_of(lesson))
+    nodes = [node for trees in codes for tree in trees for node in ast.walk(tree)]
     return [*_SQL, *(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
 
 

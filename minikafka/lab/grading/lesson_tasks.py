@@ -41,7 +41,7 @@ def tasks_of(lesson: Path) -> list[Assignment]:
 def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
     found: list[Assignment] = []
     checks: dict[str, tuple[str, str, str]] = {}
-    for tree in code_of(notebook)[0]:
+    for tree in code_of(notebook.read_bytes(), notebook.name)[0]:
         nodes = [*ast.walk(tree)]
         for node in nodes:
             checks |= checks_imported_by(node)
@@ -49,16 +49,18 @@ def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
     return found
 
 
-def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
-    """The code cells that are Python, and the number of those that are not. Raises ValueError for what is no notebook.
+def code_of(notebook: bytes, name: str) -> tuple[list[ast.Module], int]:
+    """The code cells of the notebook `name` that are Python, and the number of those that are not.
+
+    Raises ValueError for what is no notebook.
 
     Of IPython's own commands, `%time` and the like leave the code that they run; the others (`!ls`) are passed over.
     """
     trees, unread, size = [], 0, 0
-    for text in _code_cells(notebook):
+    for text in _code_cells(notebook, name):
         size += len(text)
         if size > _MOST_CODE:
-            raise ValueError(f"{notebook.name} has more than {_MOST_CODE:,} characters of code")
+            raise ValueError(f"{name} has more than {_MOST_CODE:,} characters of code")
         try:
             trees.append(parsed(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -89,14 +91,14 @@ def _part_of_a_lesson(module: str) -> str:
     return names[3] if names[:2] == ["minikafka", "lessons"] and len(names) > 3 else ""
 
 
-def _code_cells(notebook: Path) -> Iterator[str]:
+def _code_cells(notebook: bytes, name: str) -> Iterator[str]:
     try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        cells = json.loads(notebook.decode())["cells"]
         for cell in cells:
             if cell["cell_type"] == "code":
                 yield "".join(cell["source"])
     except (ValueError, KeyError, TypeError, RecursionError) as broken:
-        raise ValueError(f"{notebook.name} is no notebook") from broken
+        raise ValueError(f"{name} is no notebook") from broken
 
 
 def _tasks(nodes: list[ast.AST], lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Assignment]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minikafka.common import file_ops
 from minikafka.lab.exercises.blanks import is_stub
 from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
 from minikafka.lab.grading.lesson_tasks import Assignment, check_calls_in, checks_imported_by, code_of
@@ -116,22 +117,24 @@ def read_in_every_language(directory: Path, name: str) -> list[Answered]:
 
 
 def read(notebook: Path, directory: Path) -> Answered:
-    """A learner's notebook in the `directory` that was handed in.
+    """A learner's notebook in the `directory` that was handed in, by its real path.
 
-    Raises ValueError for what is no notebook, or a link to one elsewhere, such as a solution; and OSError.
+    The file is opened once, and what is open is looked at: somebody may put another one there meanwhile. Raises
+    ValueError for what is no notebook, or a link to one elsewhere, such as a solution; and OSError.
     """
     if not notebook.is_file():
         raise ValueError(f"{notebook.name} is no file")
-    if not notebook.resolve().is_relative_to(directory.resolve()):
-        raise ValueError(f"{notebook.name} is a link that leads out of what was handed in")
-    with open(notebook, "rb") as file:
+    # A pipe that has come meanwhile lets nobody wait.
+    with open(os.open(notebook, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not file_ops.path_of(file.fileno()).is_relative_to(directory):
+            raise ValueError(f"{notebook.name} is a link that leads out of what was handed in")
         data = file.read(_LARGEST_BYTES + 1)
     if len(data) > _LARGEST_BYTES:
         raise ValueError(f"{notebook.name} has more than {_LARGEST_BYTES >> 20} MB")
     commas, brackets = _MOST_VALUES
     if data.count(b",") > commas or data.count(b"[") + data.count(b"{") > brackets:
         raise ValueError(f"{notebook.name} has more values than a notebook has")
-    trees, unread = code_of(notebook)
+    trees, unread = code_of(data, notebook.name)
     found = Answered(statements=[statement for tree in trees for statement in tree.body], unread=unread)
     for node in (node for statement in found.statements for node in ast.walk(statement)):
         if call := predict_call_of(node):
