@@ -20,7 +20,8 @@ from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from tests.answered_logs import AnsweredLogs
 from tests.file_seconds import half, longest_first, note
 from tests.jvm_watchdog import JvmWatchdog
-from tests.kafka_answers import PARTS, AnswerFiles
+from tests.kafka_answers import AnswerFiles
+from tests.parts import PARTS
 from tests.two_logs import SMALL, TwoLogs, pairs
 
 # Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.

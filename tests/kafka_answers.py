@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
+from tests.parts import PARTS
 
 SAID = Path(__file__).parent / "kafka_said"
-PARTS = 20
 
 
 def plain(value: Any) -> Any:
