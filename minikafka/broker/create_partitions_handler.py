@@ -16,7 +16,6 @@ from minikafka.broker.topic_controller import TopicController
 from minikafka.common.error_codes import Errors
 from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.messages.apis import CreatePartitionsRequest, CreatePartitionsResponse
-from minikafka.metadata.topic_creation import NewPartitions
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
 
@@ -44,14 +43,9 @@ class CreatePartitionsHandler:
         results += [
             make(name=name, error_code=Errors.TOPIC_AUTHORIZATION_FAILED) for name in once if name not in allowed
         ]
-        wanted = [_new_partitions(asked[name]) for name in once if name in allowed]
+        wanted = [asked[name] for name in once if name in allowed]
         decided = self._controller.create_partitions(wanted, validate_only=body.validate_only)
         results += [
             make(name=name, error_code=error.error, error_message=error.message) for name, error in decided.items()
         ]
         self._request_channel.send_response(request, CreatePartitionsResponse(results=results))
-
-
-def _new_partitions(topic: CreatePartitionsRequest.CreatePartitionsTopic) -> NewPartitions:
-    assignments = None if topic.assignments is None else [each.broker_ids for each in topic.assignments]
-    return NewPartitions(topic.name, topic.count, assignments)

@@ -57,10 +57,10 @@ class DeleteRecordsHandler:
             for asked in topic.partitions:
                 topic_partition = TopicPartition(topic.name, asked.partition_index)
                 if topic.name not in allowed:
-                    refusal = DeleteRecordsPartitionResult(INVALID_LOW_WATERMARK, Errors.TOPIC_AUTHORIZATION_FAILED)
+                    refusal = _refusal(asked.partition_index, Errors.TOPIC_AUTHORIZATION_FAILED)
                     unauthorized[topic_partition] = refusal
                 elif not self._metadata_cache.contains(topic_partition):
-                    refusal = DeleteRecordsPartitionResult(INVALID_LOW_WATERMARK, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+                    refusal = _refusal(asked.partition_index, Errors.UNKNOWN_TOPIC_OR_PARTITION)
                     non_existing[topic_partition] = refusal
                 else:
                     offsets[topic_partition] = asked.offset
@@ -76,12 +76,14 @@ class DeleteRecordsHandler:
         self._replica_manager.delete_records(body.timeout_ms, offsets, send_response)
 
 
+def _refusal(index: int, error: Errors) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=INVALID_LOW_WATERMARK, error_code=error)
+
+
 def _delete_records_response(results: Mapping[TopicPartition, DeleteRecordsPartitionResult]) -> DeleteRecordsResponse:
+    """The results by topic."""
     make_topic = DeleteRecordsResponse.DeleteRecordsTopicResult
-    make_partition = make_topic.DeleteRecordsPartitionResult
     by_topic = {key.topic: make_topic(name=key.topic) for key in results}
     for key, result in results.items():
-        by_topic[key.topic].partitions.append(
-            make_partition(partition_index=key.partition, low_watermark=result.low_watermark, error_code=result.error)
-        )
+        by_topic[key.topic].partitions.append(result)
     return DeleteRecordsResponse(topics=list(by_topic.values()))

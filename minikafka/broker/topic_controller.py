@@ -7,7 +7,7 @@ from minikafka.common.api_error import ApiError
 from minikafka.common.config_resource import ConfigResource
 from minikafka.metadata.configuration_control_manager import ConfigChanges
 from minikafka.metadata.metadata_image import MetadataImage
-from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult, NewPartitions
+from minikafka.metadata.topic_creation import CreatableTopic, CreatableTopicResult, CreatePartitionsTopic
 
 
 class TopicController(Protocol):
@@ -29,7 +29,9 @@ class TopicController(Protocol):
     def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
         """Delete the topics."""
 
-    def create_partitions(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> dict[str, ApiError]:
+    def create_partitions(
+        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool = False
+    ) -> dict[str, ApiError]:
         """Give topics more partitions, or only say what would come of it."""
 
     def incremental_alter_configs(

@@ -3,7 +3,6 @@
 import logging
 import random
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
@@ -21,7 +20,7 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.messages.apis import CreateTopicsRequest, CreateTopicsResponse
+from minikafka.messages.apis import CreatePartitionsRequest, CreateTopicsRequest, CreateTopicsResponse
 from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
@@ -33,21 +32,10 @@ from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
 
 CreatableTopic = CreateTopicsRequest.CreatableTopic
 CreatableTopicResult = CreateTopicsResponse.CreatableTopicResult
+CreatePartitionsTopic = CreatePartitionsRequest.CreatePartitionsTopic
 
 MAX_PARTITIONS_PER_BATCH = 10_000
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class NewPartitions:
-    """How many partitions a topic is to have. Kafka: `CreatePartitionsRequestData.CreatePartitionsTopic`.
-
-    `assignments`: the broker ids of the replicas of each new partition; None to have them placed.
-    """
-
-    name: str
-    count: int
-    assignments: Sequence[Sequence[int]] | None = None
 
 
 class TopicCreation:
@@ -105,7 +93,9 @@ class TopicCreation:
             records += records_of_topic
         return results, records
 
-    def create_partitions(self, topics: Sequence[NewPartitions]) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
+    def create_partitions(
+        self, topics: Sequence[CreatePartitionsTopic]
+    ) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
         """A result for each topic, and the records of the partitions that can be added.
 
         Kafka: `ReplicationControlManager.createPartitions`.
@@ -175,7 +165,7 @@ class TopicCreation:
             result.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
         return result, [TopicRecord(name=topic.name, topic_id=topic_id), *config_records, *partition_records]
 
-    def _create_partitions(self, asked: NewPartitions) -> list[MetadataRecord]:
+    def _create_partitions(self, asked: CreatePartitionsTopic) -> list[MetadataRecord]:
         """Kafka: `ReplicationControlManager.createPartitions`, for one topic."""
         # 1. How many more?
         topic = self._log.image.topics.get_topic(asked.name)
@@ -203,7 +193,7 @@ class TopicCreation:
                 additional, factor, self._cluster_control.usable_brokers()
             )
         else:
-            placed = asked.assignments
+            placed = [assignment.broker_ids for assignment in asked.assignments]
         partitions = []
         for number, replicas in enumerate(placed, first):
             if asked.assignments is not None:

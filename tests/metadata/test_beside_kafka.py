@@ -23,7 +23,7 @@ from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
 from minikafka.metadata.metadata_version import record_version
 from minikafka.metadata.partition_change_builder import Election
-from minikafka.metadata.topic_creation import NewPartitions
+from minikafka.metadata.topic_creation import CreatePartitionsTopic
 from tests.metadata.kafka_controller import KafkaController
 
 BROKERS = 5
@@ -188,7 +188,10 @@ class TwoControllers:
             ]
             places = [draw.sample(range(BROKERS), size) for size in sizes]
         name, count = draw.choice([place.topic, place.topic, place.topic, "none"]), len(topic.partitions) + additional
-        (told,) = self.ours.create_partitions([NewPartitions(name, count, places)]).values()
+        make = CreatePartitionsTopic.CreatePartitionsAssignment
+        assignments = None if places is None else [make(broker_ids=place) for place in places]
+        asked = CreatePartitionsTopic(name=name, count=count, assignments=assignments)
+        (told,) = self.ours.create_partitions([asked]).values()
         return (told.error.name, told.message), self.theirs.create_partitions(name, count, places)
 
     def replace_config(self):
