@@ -12,6 +12,7 @@ from types import CodeType
 import pytest
 
 import minikafka
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.course.build_lessons import fold_answers, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
@@ -45,7 +46,7 @@ each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WA
 
 # Numbers that stand in the prose without coming from a run: versions, limits of a question to take along, names.
 NOT_FROM_A_RUN = {
-    "4.3.0",
+    KAFKA_VERSION,
     "4.3",
     "4.1",
     "4.0.1",

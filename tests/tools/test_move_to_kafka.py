@@ -1,5 +1,6 @@
 """Where another version of Kafka is written down; what is made from that Kafka then, other tests hold."""
 
+import ast
 import json
 import shutil
 import subprocess
@@ -26,6 +27,22 @@ def test_the_version_is_written_where_it_stands(tmp_path):
     file = Path(shutil.copy(kafka_jars.__file__, tmp_path))
     write_version(file, "4.9.8")
     assert file.read_text() == Path(kafka_jars.__file__).read_text().replace(kafka_jars.KAFKA_VERSION, "4.9.8")
+
+
+def test_the_version_stands_in_one_string_of_the_code():
+    """Prose may name it (`make kafka` prints where), and so may what is asked of another version."""
+    found = []
+    for path in [*(ROOT / "minikafka").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        if "lessons" in path.parts or kafka_jars.KAFKA_VERSION not in (text := path.read_text(encoding="utf-8")):
+            continue
+        tree = ast.parse(text)
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        found += [
+            str(path.relative_to(ROOT))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and id(node) not in prose and kafka_jars.KAFKA_VERSION in str(node.value)
+        ]
+    assert found == ["minikafka/jvm/kafka_jars.py"]
 
 
 def test_digests_are_those_of_the_jars(tmp_path):
