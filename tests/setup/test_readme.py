@@ -82,6 +82,29 @@ def test_every_room_is_told_and_every_directory_that_is_told_exists():
     assert rooms == {name.split("/")[1] for name in directories if name.startswith("minikafka/")}
 
 
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in (REPOSITORY / "minikafka").glob("*/__init__.py")))
+def test_each_room_has_a_page_with_its_parts(room):
+    page = (REPOSITORY / "docs/rooms" / f"{room}.md").read_text(encoding="utf-8")
+    assert f"[page](rooms/{room}.md)" in ARCHITECTURE
+    assert page.startswith(f"# `minikafka/{room}/`\n")
+    parts = re.findall(r"^## (Invariants|The way of|Types to read first|Tests that hold it)", page, re.MULTILINE)
+    assert list(dict.fromkeys(parts)) == ["Invariants", "The way of", "Types to read first", "Tests that hold it"]
+
+
+def test_the_pages_of_rooms_name_classes_and_methods_that_exist():
+    package = REPOSITORY / "minikafka"
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py*"))
+    there = set(re.findall(r"\b(?:class|def) (\w+)|^(?: {4})*(?:self\.)?(\w+)(?=: | = )", sources, re.MULTILINE))
+    names = {name for each in there for name in each}
+    names |= set(re.findall(r"\b[A-Z]\w+", (package / "twins/kafka_classes.json").read_text(encoding="utf-8")))
+    wrong = []
+    for page in (REPOSITORY / "docs/rooms").glob("*.md"):
+        for word in re.findall(r"`([A-Z]\w*[a-z]\w*(?:\.\w+)?)`", page.read_text(encoding="utf-8")):
+            if not names.issuperset(word.split(".")):
+                wrong.append((page.name, word))
+    assert wrong == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_every_link_leads_to_a_file(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
