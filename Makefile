@@ -138,7 +138,7 @@ mutants: ready-dev
 scripts: ready-dev
 	@$(BIN)/minikafka fetch
 	@$(BIN)/python -m tests.scripts.effects
-	$(PYTEST) -q --write-answers $$(grep -rlwE 'two_logs|two_logs_of_the_module|kafka_says' tests --include='test_*.py' | sort)
+	$(PYTEST) -q $(WITHOUT_NBVAL) --write-answers tests
 
 kafka: ready-dev
 	@$(BIN)/minikafka fetch

@@ -1,6 +1,8 @@
 """Answers of Kafka's that are kept in files are refused when they are those to other questions."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from _pytest.outcomes import Failed
@@ -8,6 +10,7 @@ from _pytest.outcomes import Failed
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from tests import kafka_answers
 from tests.kafka_answers import AnswerFiles, plain
+from tests.tools.move_to_kafka import steps
 
 
 @pytest.fixture
@@ -83,3 +86,18 @@ def test_answers_are_plain_values():
     assert plain({("t", 0): (1, b"\x01", None)}) == {'["t", 0]': [1, "01", None]}
     with pytest.raises(TypeError):
         plain(object())
+
+
+@pytest.mark.slow
+def test_make_scripts_asks_every_test_whose_answers_are_kept():
+    """Also those that ask by a fixture of their folder, such as `two_managers`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "--collect-only", "--write-answers", "tests"]
+    told = subprocess.run(command, cwd=kafka_answers.SAID.parents[1], capture_output=True, text=True).stdout
+    asked = {line.partition("::")[0] for line in told.splitlines() if "::" in line}
+    kept = {
+        f"tests/{path.relative_to(kafka_answers.SAID).with_suffix('.py')}"
+        for path in kafka_answers.SAID.rglob("*.json")
+    }
+    assert kept == asked
+    recipe = (kafka_answers.SAID.parents[1] / "Makefile").read_text(encoding="utf-8")
+    assert "--write-answers tests\n" in recipe and list(steps())[-1][-2:] == ["--write-answers", "tests"]
