@@ -24,15 +24,16 @@ def examples_of(page):
 
 
 @pytest.mark.parametrize(
-    ("page", "printed", "logs"),
+    ("page", "number", "printed", "logs"),
     [
-        (README, "[b'value']", ["orders-0"]),
-        (A_BATCH, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)]),
+        (README, 0, "[b'value']", ["orders-0"]),
+        (README, 2, "[b'first', b'second']", []),
+        (A_BATCH, 0, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)]),
     ],
-    ids=["README", "a_batch"],
+    ids=["a log", "a broker", "three brokers"],
 )
-def test_the_examples_run(tmp_path, page, printed, logs):
-    example = examples_of(page)[0]
+def test_the_examples_run(tmp_path, page, number, printed, logs):
+    example = examples_of(page)[number]
     process = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
     assert (process.returncode, process.stdout, process.stderr) == (0, printed + "\n", "")
     assert all((tmp_path / log / "00000000000000000000.log").stat().st_size > 0 for log in logs)
