@@ -89,7 +89,7 @@ class Answers:
 
         def changes(kafka):
             after = plain(ask(kafka))
-            gone = dict.fromkeys(before.keys() - after.keys())
+            gone = dict.fromkeys(sorted(before.keys() - after.keys()))  # as each run writes them
             return gone | {name: value for name, value in after.items() if before.get(name) != value}
 
         changed = self(changes, *question)

@@ -82,6 +82,14 @@ def test_every_test_asks_kafka_in_one_of_twenty_parts():
     assert not any(AnswerFiles("none", False).asked(name) for name in names)
 
 
+def test_what_is_gone_is_written_in_one_order(tmp_path):
+    answers = AnswerFiles("write", True).answers_of(kafka_answers.SAID.parent / "test_x.py", "a", lambda: None)
+    before = {f"{number}.log": "1" for number in range(40)}
+    assert answers.now(before, lambda kafka: {"new": "2"}, "files") == {"new": "2"}
+    ((_, told),) = answers.close()["answers"]
+    assert list(told) == [*sorted(before), "new"]
+
+
 def test_answers_are_plain_values():
     assert plain({("t", 0): (1, b"\x01", None)}) == {'["t", 0]': [1, "01", None]}
     with pytest.raises(TypeError):
