@@ -19,6 +19,7 @@ from minikafka.common.errors import (
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.uuid import uuid_from_bytes
 from minikafka.messages.apis import CreatePartitionsRequest, CreateTopicsRequest, CreateTopicsResponse
 from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
@@ -130,13 +131,12 @@ class TopicCreation:
             return refused_topic(topic.name, already), []
         self._validate_new_topic_name(topic.name)
         # 2. The settings.
-        configs = {config.name: config.value for config in topic.configs}
-        settings = {name: value for name, value in configs.items() if value is not None}
-        if len(settings) < len(configs):
-            nulls = ",".join(name for name, value in configs.items() if value is None)
-            error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {nulls}")
+        nulls = [config.name for config in topic.configs if config.value is None]
+        settings = {config.name: config.value for config in topic.configs if config.value is not None}
+        if nulls:
+            error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
             return refused_topic(topic.name, error), []
-        changes = {name: (AlterConfigOp.SET, value) for name, value in settings.items()}
+        changes = {name: (AlterConfigOp.SET, settings[name]) for name in in_javas_order(settings)}  # as in the log
         error, config_records = self._configuration_control.incremental_alter_config(
             ConfigResource.topic(topic.name), changes, newly_created_resource=True
         )
