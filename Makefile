@@ -8,7 +8,7 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
-PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 20 )))
+PART ?= $(shell $(BIN)/python -m tests.parts)
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests run in two processes; a file's tests stay together. The files that take longest come first (tests/file_seconds.py),
@@ -60,9 +60,10 @@ test: ready-dev
 	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	@echo "Part $(PART) of 20 (today's): Kafka itself answers this part of the fixed questions, its recorded answers the others;"
+	@echo "Part $(PART) of the parts 0 to 19: Kafka itself answers this part of the fixed questions, its recorded answers the others;"
 	@echo "of tests whose cases are many of one kind a part runs, from a half to a twentieth. PART=all asks and runs everything"
 	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
+	@$(BIN)/python -m tests.parts --passed $(PART)
 
 quick: ready-dev
 	$(BIN)/ruff check .
@@ -78,7 +79,7 @@ lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
-# In `make test` a quarter of the lessons is compared too, another one each day, and a twentieth of them also in a browser.
+# In `make test` a quarter of the lessons is compared too, another one in each run, and a twentieth of them also in a browser.
 nbval: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks
@@ -137,7 +138,7 @@ mutants: ready-dev
 scripts: ready-dev
 	@$(BIN)/minikafka fetch
 	@$(BIN)/python -m tests.scripts.effects
-	$(PYTEST) -q --write-answers $$(grep -rlwE 'two_logs|two_logs_of_the_module|kafka_says' tests --include='test_*.py' | sort)
+	$(PYTEST) -q $(WITHOUT_NBVAL) --write-answers tests
 
 kafka: ready-dev
 	@$(BIN)/minikafka fetch

@@ -20,7 +20,8 @@ from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from tests.answered_logs import AnsweredLogs
 from tests.file_seconds import half, longest_first, note
 from tests.jvm_watchdog import JvmWatchdog
-from tests.kafka_answers import PARTS, AnswerFiles
+from tests.kafka_answers import AnswerFiles
+from tests.parts import PARTS
 from tests.two_logs import SMALL, TwoLogs, pairs
 
 # Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.
@@ -54,7 +55,11 @@ def pytest_addoption(parser):
         help="of tests marked `in_parts(n)`, and those that take a `share`: every case (all, the default), or those of "
         "one of the n parts (the remainder of the number when it is divided by n)",
     )
-    parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
+    parser.addoption(
+        "--write-answers",
+        action="store_true",
+        help="run the tests whose answers are in tests/kafka_said: ask Kafka, and write them anew",
+    )
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
     parser.addoption("--half", type=int, choices=[1, 2], help="run this half of the files, and read no other")
     parser.addoption("--write-seconds", action="store_true", help="note how long each file of tests takes")
@@ -104,8 +109,12 @@ def _half_of_the_files(number: int, quick: bool) -> set[Path]:
 
 
 def pytest_collection_modifyitems(config, items):
-    quick, part = config.getoption("--quick"), config.getoption("--part")
-    left_out = {item for item in items if (quick and _is_left_out(item)) or not _is_in_part(item, part)}
+    quick, part, writes = (config.getoption(name) for name in ("--quick", "--part", "--write-answers"))
+    left_out = {
+        item
+        for item in items
+        if (quick and _is_left_out(item)) or (writes and not _has_answers(item)) or not _is_in_part(item, part)
+    }
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
     if hasattr(config, "workerinput"):  # one of several processes
@@ -122,6 +131,11 @@ def _is_left_out(item) -> bool:
     """Whether `make quick` does without the test, by its fixtures and marks."""
     names = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
     return bool(names & {"kafka", "spark", "browser", "chromium", "bare", "slow"})
+
+
+def _has_answers(item) -> bool:
+    """Whether Kafka's answers to the test's questions are kept, by its fixtures and those that these ask for."""
+    return not {"kafka_says", "kafka_says_to_the_module"}.isdisjoint(item.fixturenames)
 
 
 def _is_in_part(item, part: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from minikafka.broker.authorizer import Authorizer
-from minikafka.broker.controller_apis import TopicController
 from minikafka.broker.kafka_apis import KafkaApis
 from minikafka.broker.producer_id_manager import ProducerIdManager
+from minikafka.broker.topic_controller import TopicController
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException, NullPointerException

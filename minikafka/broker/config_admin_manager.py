@@ -1,12 +1,11 @@
-"""Changes settings for clients: what a broker checks itself, before the controller decides about the rest."""
+"""What a broker checks itself when settings are to change, before the controller decides about the rest."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
 from minikafka.broker.auth_helper import AuthHelper
-from minikafka.broker.authorizer import AclOperation, ResourceType
-from minikafka.broker.controller_apis import ControllerApis
+from minikafka.broker.authorizer import CLUSTER_NAME, AclOperation, ResourceType
 from minikafka.broker.runtime_logger_manager import RuntimeLoggerManager
 from minikafka.common.api_error import NO_ERROR, ApiError
 from minikafka.common.config_def import Type, split_list
@@ -23,14 +22,11 @@ from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.kafka_settings import kafka_settings
 from minikafka.messages.apis import (
     AlterConfigsRequest,
-    AlterConfigsResponse,
     IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
 )
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.request import Request
-from minikafka.network.request_channel import RequestChannel
 from minikafka.server.dynamic_broker_config import DynamicBrokerConfig, from_persistent_props
 
 logger = logging.getLogger(__name__)
@@ -43,69 +39,21 @@ _FORWARDED = (ConfigResourceType.TOPIC, ConfigResourceType.CLIENT_METRICS, Confi
 
 
 class ConfigAdminManager:
-    """Serves IncrementalAlterConfigs and AlterConfigs.
+    """Refuses what is malformed, checks settings of brokers against this broker's own, changes levels of loggers.
 
-    1. Preprocessing, by the broker: what is malformed is refused, settings of brokers are checked against this broker's
-       own, and levels of loggers are changed.
-    2. The controller decides about the rest, and writes it to the metadata log.
-    3. The answers of both come in the order of the request.
-
-    All settings of one resource are changed, or none. Those of groups and of metrics of clients are kept and told, and
-    have no effect: there are no groups, and no client is asked for its metrics. A request AlterConfigs that names a
-    resource twice is answered; Kafka fails over its answer, and sends none.
-
-    Kafka: `kafka.server.ConfigAdminManager`, `KafkaApis.handleIncrementalAlterConfigsRequest`.
+    The handlers of AlterConfigs and IncrementalAlterConfigs ask it, and then the controller. All settings of one
+    resource are changed, or none. Those of groups and of metrics of clients are kept and told, and have no effect:
+    there are no groups, and no client is asked for its metrics. Kafka: `kafka.server.ConfigAdminManager`.
     """
 
-    def __init__(
-        self,
-        metadata_cache: MetadataCache,
-        dynamic_config: DynamicBrokerConfig,
-        auth_helper: AuthHelper,
-        request_channel: RequestChannel,
-        controller_apis: ControllerApis,
-    ):
+    def __init__(self, metadata_cache: MetadataCache, dynamic_config: DynamicBrokerConfig, auth_helper: AuthHelper):
         self._metadata_cache = metadata_cache
         self._dynamic_config = dynamic_config
         self._auth_helper = auth_helper
-        self._request_channel = request_channel
-        self._controller_apis = controller_apis
         self._node_id = dynamic_config.broker_id
         self._runtime_logger_manager = RuntimeLoggerManager(self._node_id)
 
-    def handle_incremental_alter_configs_request(self, request: Request) -> None:
-        """Change single settings. Kafka: `KafkaApis.handleIncrementalAlterConfigsRequest`."""
-        body = request.body_of(IncrementalAlterConfigsRequest)
-        refused = _more_than_once(body.resources)
-        for resource in body.resources:
-            if _key(resource) not in refused:
-                error = self._preprocess_incremental(request, resource, validate_only=body.validate_only)
-                if error is not None:
-                    refused[_key(resource)] = error
-        remaining = [resource for resource in body.resources if _key(resource) not in refused]
-        decided = self._controller_apis.incremental_alter_configs(request, remaining, body.validate_only)
-        make = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-        responses = _responses(make, body.resources, {**decided, **refused})
-        self._request_channel.send_response(request, IncrementalAlterConfigsResponse(responses=responses))
-
-    def handle_alter_configs_request(self, request: Request) -> None:
-        """Replace all settings of a resource. Kafka: `KafkaApis.handleAlterConfigsRequest`."""
-        body = request.body_of(AlterConfigsRequest)
-        refused = _more_than_once(body.resources)
-        for resource in body.resources:
-            if _key(resource) not in refused:
-                error = self._preprocess_legacy(resource)
-                if error is not None:
-                    refused[_key(resource)] = error
-        remaining = [resource for resource in body.resources if _key(resource) not in refused]
-        decided = self._controller_apis.legacy_alter_configs(request, remaining, body.validate_only)
-        make = AlterConfigsResponse.AlterConfigsResourceResponse
-        responses = _responses(make, body.resources, {**decided, **refused})
-        self._request_channel.send_response(request, AlterConfigsResponse(responses=responses))
-
-    # What a broker checks itself
-
-    def _preprocess_incremental(
+    def preprocess_incremental(
         self, request: Request, resource: IncrementalResource, *, validate_only: bool
     ) -> ApiError | None:
         """What came of it; None for what the controller decides. Kafka: `ConfigAdminManager.preprocess`."""
@@ -130,7 +78,7 @@ class ConfigAdminManager:
             return ApiError.from_exception(error)
         return None
 
-    def _preprocess_legacy(self, resource: LegacyResource) -> ApiError | None:
+    def preprocess_legacy(self, resource: LegacyResource) -> ApiError | None:
         """What came of it; None for what the controller decides. Kafka: `ConfigAdminManager.preprocess`."""
         kind = ConfigResourceType.for_id(resource.resource_type)
         try:
@@ -145,6 +93,19 @@ class ConfigAdminManager:
             logger.info("Error preprocessing alterConfigs request on %s", resource, exc_info=True)
             return ApiError.from_exception(error)
         return None
+
+    def alter_errors(self, request: Request, resources: Iterable[ConfigResource]) -> dict[ConfigResource, ApiError]:
+        """Why settings of some of `resources` may not be altered. Kafka: `ControllerApis.authorizeAlterResource`."""
+        errors = {}
+        for resource in resources:
+            kind, error, name = ResourceType.CLUSTER, Errors.CLUSTER_AUTHORIZATION_FAILED, CLUSTER_NAME
+            if resource.type is ConfigResourceType.TOPIC:
+                kind, error, name = ResourceType.TOPIC, Errors.TOPIC_AUTHORIZATION_FAILED, resource.name
+            elif resource.type is ConfigResourceType.GROUP:
+                kind, error, name = ResourceType.GROUP, Errors.GROUP_AUTHORIZATION_FAILED, resource.name
+            if not self._auth_helper.authorize(request, AclOperation.ALTER_CONFIGS, kind, name):
+                errors[resource] = ApiError.of(error)
+        return errors
 
     def _check_broker_name(self, name: str) -> None:
         """Kafka: `ConfigAdminManager.validateResourceNameIsCurrentNodeId`."""
@@ -165,17 +126,24 @@ class ConfigAdminManager:
             raise InvalidRequestException(str(error)) from error
 
 
-def _key(resource: _Resource) -> tuple[int, str]:
+def key_of(resource: _Resource) -> tuple[int, str]:
+    """The kind and the name of a resource, by which a request names it."""
     return resource.resource_type, resource.resource_name
 
 
-def _more_than_once(resources: list[IncrementalResource] | list[LegacyResource]) -> dict[tuple[int, str], ApiError]:
-    keys = [_key(resource) for resource in resources]
+def config_resource(resource: _Resource) -> ConfigResource:
+    """The resource that a request names, as the metadata log knows it."""
+    return ConfigResource(ConfigResourceType.for_id(resource.resource_type), resource.resource_name)
+
+
+def more_than_once(resources: list[IncrementalResource] | list[LegacyResource]) -> dict[tuple[int, str], ApiError]:
+    """The errors of those resources that a request names more than once."""
+    keys = [key_of(resource) for resource in resources]
     error = ApiError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
     return {key: error for key in keys if keys.count(key) > 1}
 
 
-def _responses(
+def responses_of(
     make: Callable[..., _Response], resources: Iterable[_Resource], errors: Mapping[tuple[int, str], ApiError]
 ) -> list[_Response]:
     """What came of each resource, in the order of the request."""
@@ -183,8 +151,8 @@ def _responses(
         make(
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
-            error_code=errors[_key(resource)].error,
-            error_message=errors[_key(resource)].message,
+            error_code=errors[key_of(resource)].error,
+            error_message=errors[key_of(resource)].message,
         )
         for resource in resources
     ]

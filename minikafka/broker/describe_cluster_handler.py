@@ -1,4 +1,13 @@
-"""Tells clients which brokers a cluster has."""
+"""DescribeCluster, key 60, versions 0–2: which brokers a cluster has.
+
+What Kafka does:
+
+- Everybody is answered. What the client may do with the cluster is told on request.
+- Any alive broker is named as the controller, for it forwards requests.
+- A broker that is asked for controllers answers MISMATCHED_ENDPOINT_TYPE, in version 0 INVALID_REQUEST.
+
+Versions: 1 says whether brokers or controllers are meant, 2 tells fenced brokers, too, on request.
+"""
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType

@@ -1,4 +1,13 @@
-"""Tells clients what lies in a broker's log directories."""
+"""DescribeLogDirs, key 35, versions 1–5: what lies in a broker's log directories.
+
+What Kafka does:
+
+- The right to DESCRIBE the cluster is needed; without it the answer is empty, from version 3 on with an error.
+- Each directory comes with its logs: size, and how far each is behind. One that has failed gets KAFKA_STORAGE_ERROR.
+
+Versions: 2 has tagged fields, 3 an error of the whole answer, 4 the size and the free space of a directory, 5 whether
+it is cordoned, that is, gets no new partitions.
+"""
 
 import logging
 import os

@@ -1,4 +1,10 @@
-"""Tells clients who produces to partitions."""
+"""DescribeProducers, key 61, version 0: who produces to partitions, and since where a transaction is open.
+
+What Kafka does:
+
+- A topic needs the right READ, else TOPIC_AUTHORIZATION_FAILED; its name is checked before.
+- Any broker with a replica of the partition answers out of its log; others say NOT_LEADER_OR_FOLLOWER.
+"""
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType

@@ -1,4 +1,12 @@
-"""Tells clients about the partitions of topics, page by page."""
+"""DescribeTopicPartitions, key 75, version 0: the partitions of topics, page by page.
+
+What Kafka does:
+
+- Topics come in the order of their names. Those that may not be described come last if they were asked for by name, and
+  are not told at all if all topics were.
+- An answer has at most `max.request.partition.size.limit` partitions; its cursor says where the next one begins.
+- Beside replicas and ISR it has the replicas that may lead next though they are not in the ISR.
+"""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,19 @@
-"""What a broker does with a fetch request before and after the replica manager."""
+"""Fetch, key 1, versions 4–18: consumers and followers read batches, at once or when there are enough.
+
+What Kafka does:
+
+- A session, from version 7 on, has partitions that the request does not name again, and leaves out of the answer what
+  has not changed.
+- A consumer needs the right READ of a topic, a follower (a replica id from 0 on) CLUSTER_ACTION.
+- A consumer sees the log up to the high watermark, with `read_committed` up to the last stable offset; a follower sees
+  all of it.
+- The answer waits until there are `min_bytes`, for at most `max_wait_ms`. The first batch comes whole even where it is
+  larger than all limits.
+
+Versions: 5 has the log start, 7 sessions, 9 leader epochs, 11 the reader's rack, 12 tagged fields and the epoch last
+fetched, 13 topic ids instead of names, 15 the replica's epoch, 16 names leaders, 17 has the replica's directory id,
+18 its high watermark.
+"""
 
 from collections.abc import Sequence
 

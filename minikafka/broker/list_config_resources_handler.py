@@ -1,4 +1,13 @@
-"""Tells clients what there is that has settings."""
+"""ListConfigResources, key 74, versions 0–1: what there is that has settings.
+
+What Kafka does:
+
+- The right to DESCRIBE_CONFIGS of the cluster is needed, else CLUSTER_AUTHORIZATION_FAILED.
+- Topics and brokers are told whether they have settings or not, groups and subscriptions of metrics only with some.
+- A kind of resource that Kafka does not know gets UNSUPPORTED_VERSION.
+
+Versions: 0 asks for subscriptions of metrics alone, 1 for any kinds, and for all if it names none.
+"""
 
 from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import AclOperation, ResourceType

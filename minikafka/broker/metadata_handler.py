@@ -1,4 +1,17 @@
-"""What a broker tells clients about topics and brokers."""
+"""Metadata, key 3, versions 0–13: which topics and brokers there are, and who leads.
+
+What Kafka does:
+
+- No list of topics asks for all of them; so does an empty one in version 0.
+- A topic needs the right DESCRIBE, else TOPIC_AUTHORIZATION_FAILED. Of all topics only those are told.
+- A topic that does not exist is made if request and settings allow it, and whoever asks may create it; the answer is an
+  error until it is there.
+- Any alive broker is named as the controller, for it forwards requests.
+
+Versions: 1 has the controller and racks, 2 the cluster's id, 4 says whether topics may be made, 5 has offline replicas,
+7 leader epochs, 8 what the client may do, 9 tagged fields, 10 topic ids in answers, 12 in requests, 13 an error of the
+whole answer.
+"""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,17 @@
-"""What a broker does with a produce request before and after the replica manager."""
+"""Produce, key 0, versions 3–13: batches are appended to logs, and acknowledged when their replicas have them.
+
+What Kafka does:
+
+- Transactional batches need a transactional id that the client may write with, else the whole request is refused.
+- A topic needs the right WRITE. Which partitions there are is told only to those who have it.
+- Each partition brings one batch of format v2. A partition without records (null) leaves the request without an answer.
+- With acks 0 there is no answer; where something has failed, the connection is closed, so that the producer asks for
+  metadata. With acks 1 the leader's append is enough, with −1 all in-sync replicas have to have it.
+
+Versions: 7 takes zstd, 8 tells which records of a batch are bad, 9 has tagged fields, 10 names the leader where another
+broker leads, 11 and 12 are about transactions, 13 has topic ids instead of names. Clients are told that versions begin
+at 0, for the sake of a library; those below 3 are refused.
+"""
 
 import logging
 from collections.abc import Iterable, Mapping

@@ -36,7 +36,7 @@ from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
 from minikafka.metadata.topic_creation import (
     CreatableTopic,
     CreatableTopicResult,
-    NewPartitions,
+    CreatePartitionsTopic,
     TopicCreation,
     refused_topic,
 )
@@ -279,7 +279,9 @@ class Controller:
             self._log.append(records)
             return results
 
-    def create_partitions(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> dict[str, ApiError]:
+    def create_partitions(
+        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool = False
+    ) -> dict[str, ApiError]:
         """Gives topics more partitions, or only says what would come of it; a result for each.
 
         Kafka: `QuorumController.createPartitions`.

@@ -3,7 +3,6 @@
 import logging
 import random
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
@@ -20,8 +19,9 @@ from minikafka.common.errors import (
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.messages.apis import CreateTopicsRequest, CreateTopicsResponse
+from minikafka.messages.apis import CreatePartitionsRequest, CreateTopicsRequest, CreateTopicsResponse
 from minikafka.messages.cluster_metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
@@ -33,21 +33,10 @@ from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
 
 CreatableTopic = CreateTopicsRequest.CreatableTopic
 CreatableTopicResult = CreateTopicsResponse.CreatableTopicResult
+CreatePartitionsTopic = CreatePartitionsRequest.CreatePartitionsTopic
 
 MAX_PARTITIONS_PER_BATCH = 10_000
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class NewPartitions:
-    """How many partitions a topic is to have. Kafka: `CreatePartitionsRequestData.CreatePartitionsTopic`.
-
-    `assignments`: the broker ids of the replicas of each new partition; None to have them placed.
-    """
-
-    name: str
-    count: int
-    assignments: Sequence[Sequence[int]] | None = None
 
 
 class TopicCreation:
@@ -105,7 +94,9 @@ class TopicCreation:
             records += records_of_topic
         return results, records
 
-    def create_partitions(self, topics: Sequence[NewPartitions]) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
+    def create_partitions(
+        self, topics: Sequence[CreatePartitionsTopic]
+    ) -> tuple[dict[str, ApiError], list[MetadataRecord]]:
         """A result for each topic, and the records of the partitions that can be added.
 
         Kafka: `ReplicationControlManager.createPartitions`.
@@ -140,13 +131,12 @@ class TopicCreation:
             return refused_topic(topic.name, already), []
         self._validate_new_topic_name(topic.name)
         # 2. The settings.
-        configs = {config.name: config.value for config in topic.configs}
-        settings = {name: value for name, value in configs.items() if value is not None}
-        if len(settings) < len(configs):
-            nulls = ",".join(name for name, value in configs.items() if value is None)
-            error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {nulls}")
+        nulls = [config.name for config in topic.configs if config.value is None]
+        settings = {config.name: config.value for config in topic.configs if config.value is not None}
+        if nulls:
+            error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
             return refused_topic(topic.name, error), []
-        changes = {name: (AlterConfigOp.SET, value) for name, value in settings.items()}
+        changes = {name: (AlterConfigOp.SET, settings[name]) for name in in_javas_order(settings)}  # as in the log
         error, config_records = self._configuration_control.incremental_alter_config(
             ConfigResource.topic(topic.name), changes, newly_created_resource=True
         )
@@ -175,7 +165,7 @@ class TopicCreation:
             result.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
         return result, [TopicRecord(name=topic.name, topic_id=topic_id), *config_records, *partition_records]
 
-    def _create_partitions(self, asked: NewPartitions) -> list[MetadataRecord]:
+    def _create_partitions(self, asked: CreatePartitionsTopic) -> list[MetadataRecord]:
         """Kafka: `ReplicationControlManager.createPartitions`, for one topic."""
         # 1. How many more?
         topic = self._log.image.topics.get_topic(asked.name)
@@ -203,7 +193,7 @@ class TopicCreation:
                 additional, factor, self._cluster_control.usable_brokers()
             )
         else:
-            placed = asked.assignments
+            placed = [assignment.broker_ids for assignment in asked.assignments]
         partitions = []
         for number, replicas in enumerate(placed, first):
             if asked.assignments is not None:

@@ -6,21 +6,14 @@ from typing import TypeAlias
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.messages.apis import DeleteRecordsResponse
 from minikafka.server.delayed_operation import DelayedOperation
 
 INVALID_LOW_WATERMARK = -1
 """The low watermark of a partition whose records could not be deleted. Kafka: `DeleteRecordsResponse`."""
 
 
-@dataclass(slots=True)
-class DeleteRecordsPartitionResult:
-    """What a client is told of one partition: its low watermark, -1 while unknown, or an error.
-
-    Kafka: `DeleteRecordsResponseData.DeleteRecordsPartitionResult`.
-    """
-
-    low_watermark: int
-    error: Errors
+DeleteRecordsPartitionResult = DeleteRecordsResponse.DeleteRecordsTopicResult.DeleteRecordsPartitionResult
 
 
 @dataclass(slots=True)
@@ -65,9 +58,9 @@ class DelayedDeleteRecords(DelayedOperation):
         self._on_acks_pending = on_acks_pending
         self._response_callback = response_callback
         for status in delete_records_status.values():
-            status.acks_pending = status.response_status.error is Errors.NONE
+            status.acks_pending = status.response_status.error_code == Errors.NONE
             if status.acks_pending:
-                status.response_status.error = Errors.REQUEST_TIMED_OUT  # until the replicas have followed
+                status.response_status.error_code = Errors.REQUEST_TIMED_OUT  # until the replicas have followed
 
     def try_complete(self) -> bool:
         """Answer if no partition is pending. Kafka: `DelayedDeleteRecords.tryComplete`."""

@@ -29,4 +29,4 @@ def require_known(names: Iterable[str]) -> None:
     known = kafka_config_def().config_keys
     for name in sorted(names):
         if name not in known and not name.startswith(_PREFIX):
-            raise ConfigException(f"Unknown configuration {name}: Kafka 4.3.0 has no setting of that name")
+            raise ConfigException(f"Unknown configuration {name}: Kafka has no setting of that name")

@@ -693,7 +693,12 @@ class ReplicaManager(AllPartitions):
         # 2. The answer as it is now.
         status = {
             topic_partition: DeleteRecordsPartitionStatus(
-                result.requested_offset, DeleteRecordsPartitionResult(result.low_watermark, result.error)
+                result.requested_offset,
+                DeleteRecordsPartitionResult(
+                    partition_index=topic_partition.partition,
+                    low_watermark=result.low_watermark,
+                    error_code=result.error,
+                ),
             )
             for topic_partition, result in results.items()
         }
@@ -740,7 +745,7 @@ class ReplicaManager(AllPartitions):
             low_watermark = hosted.partition.low_watermark_if_leader
         if error is not Errors.NONE or low_watermark >= status.required_offset:
             status.acks_pending = False
-            status.response_status.error = error
+            status.response_status.error_code = error
             status.response_status.low_watermark = low_watermark
 
     # Questions for offsets, epochs and producers

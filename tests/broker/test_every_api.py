@@ -1,9 +1,13 @@
 """Whatever arrives, a broker answers it, closes the connection or lets it wait; nothing else leaves it."""
 
+import ast
 import logging
+import re
+from pathlib import Path
 
 import pytest
 
+import minikafka.broker
 from minikafka.common.error_codes import Errors
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
@@ -11,27 +15,12 @@ from minikafka.network.request import NoBytes
 from tests.broker.three_brokers import ThreeBrokers
 from tests.tools.drawn_messages import MessageDrawer
 
-SERVED = {
-    ApiKeys.PRODUCE,
-    ApiKeys.FETCH,
-    ApiKeys.LIST_OFFSETS,
-    ApiKeys.METADATA,
-    ApiKeys.API_VERSIONS,
-    ApiKeys.CREATE_TOPICS,
-    ApiKeys.DELETE_TOPICS,
-    ApiKeys.DELETE_RECORDS,
-    ApiKeys.INIT_PRODUCER_ID,
-    ApiKeys.OFFSET_FOR_LEADER_EPOCH,
-    ApiKeys.DESCRIBE_CONFIGS,
-    ApiKeys.ALTER_CONFIGS,
-    ApiKeys.INCREMENTAL_ALTER_CONFIGS,
-    ApiKeys.CREATE_PARTITIONS,
-    ApiKeys.DESCRIBE_LOG_DIRS,
-    ApiKeys.DESCRIBE_CLUSTER,
-    ApiKeys.DESCRIBE_PRODUCERS,
-    ApiKeys.DESCRIBE_TOPIC_PARTITIONS,
-    ApiKeys.LIST_CONFIG_RESOURCES,
+MODULES = {
+    ApiKeys[path.stem.removesuffix("_handler").upper()]: path
+    for path in Path(minikafka.broker.__file__).parent.glob("*_handler.py")
 }
+"""A module for each API that is served."""
+SERVED = set(MODULES)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +79,19 @@ def test_damaged_messages_are_answered_or_close_the_connection(brokers, api):
 def test_bytes_that_are_no_request_close_the_connection(brokers):
     for data in (b"", b"\0", b"\0\0\0\x09\0\0\0\1", b"\x03\xe8\0\0\0\0\0\1\xff\xff", b"\0\x04\0\0\0\0\0\1\xff\xff"):
         assert brokers.brokers[0].handle(data).result is NoBytes.CLOSE
+
+
+@pytest.mark.parametrize("api", sorted(SERVED), ids=lambda api: api.name)
+def test_the_module_of_an_api_says_its_versions_and_what_kafka_does(api):
+    head = ast.get_docstring(ast.parse(MODULES[api].read_text(encoding="utf-8")))
+    lowest, highest = api.stable_versions
+    versions = f"versions {lowest}–{highest}" if lowest < highest else f"version {lowest}"
+    assert head.startswith(f"{api.message_name}, key {api:d}, {versions}: ")
+    assert re.search(r"\n\nWhat Kafka does:\n\n- \S", head)
+    # 1. A new version is told, and none that is not there.
+    told = head.partition("\n\nVersions: ")[2]
+    assert bool(told) == (lowest < highest)
+    assert all(int(number) <= api.versions.highest for number in re.findall(r"(?<![−\w])\d+\b", told))
 
 
 def test_what_is_advertised_is_what_is_served(brokers):

@@ -32,7 +32,7 @@ DESCRIBED = [
     (TOPIC, "missing", None, Errors.UNKNOWN_TOPIC_OR_PARTITION, None, {}),
 ]
 SET, DELETE, APPEND, SUBTRACT = AlterConfigOp
-LOGGER = "minikafka.broker.config_helper"
+LOGGER = "minikafka.broker.describe_configs_handler"
 REFUSED = [
     # kind, name, (setting, operation, value): the words of the error
     (BROKER, "1", [("num.io.threads", SET, "3")], "Unexpected broker id, expected 0, but received 1"),

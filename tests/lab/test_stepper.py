@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.stepper.coloured_source import coloured_lines
 from minikafka.lab.stepper.stepper import StepFrame, in_words, render_step, step_through
 from minikafka.lab.stepper.steps import method_of
@@ -215,7 +216,10 @@ def test_each_frame_reads_well_and_links_to_kafka():
     assert str(walk.frames[0]) == "Walked.append 1. check the sizes"
     assert "LEO 0 → 1" in str(walk.frames[3])
     html = render_step(walk.frames[3], walk.frames, 3)
-    assert "blob/4.3.0/storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java#L1115" in html
+    assert (
+        f"blob/{KAFKA_VERSION}/storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java#L1115"
+        in html
+    )
     assert "self.log_end_offset += 1" in re.sub("<[^>]+>", "", html) and "<svg" in html
 
 

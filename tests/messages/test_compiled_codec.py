@@ -3,7 +3,7 @@
 import pytest
 
 from minikafka.messages import compiled_codec, message_codec
-from minikafka.messages.apis import FetchResponse, OffsetForLeaderEpochRequest
+from minikafka.messages.apis import FetchRequest, FetchResponse, OffsetForLeaderEpochRequest
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message
 from minikafka.messages.message_sink import MessageSink
@@ -104,3 +104,37 @@ def test_what_was_written_before_a_failure_is_taken_back():
 def test_a_version_that_a_message_does_not_have_is_not_compiled():
     schema = OffsetForLeaderEpochRequest.schema
     assert compiled_codec.reader(schema, 99) is None and compiled_codec.writer(schema, -1) is None
+
+
+LENGTHS = [0, 1, 125, 126, 127, 128, 255, 256, 16_382, 16_383, 16_384, 16_385, 16_510, 16_511, 16_512, 32_767]
+"""Around those whose number, larger by one, needs another byte, or has bytes of which seven bits are 0."""
+
+
+@pytest.mark.parametrize("length", [*LENGTHS, 2_097_150, 2_097_151, 2_097_152])
+def test_lengths_of_every_number_of_bytes(length):
+    topic = FetchResponse.FetchableTopicResponse
+    partition = topic.PartitionData(records=memoryview(bytes(length)), high_watermark=7)
+    messages = [(FetchResponse(responses=[topic(topic="t", partitions=[partition])]), 12)]
+    if length <= LENGTHS[-1]:
+        make_topic = FetchRequest.ForgottenTopic
+        forgotten = [make_topic(topic="a" * length, partitions=[3] * length), make_topic(topic="b")]
+        messages.append((FetchRequest(forgotten_topics_data=forgotten, rack_id="r"), 12))
+    for message, version in messages:
+        sink, by_steps = MessageSink(), MessageSink()
+        compiled_codec.writer(message.schema, version)(sink, message)
+        message_codec.write_message(message, by_steps, version)
+        data = bytes(sink)
+        assert data == bytes(by_steps)
+        found, end = compiled_codec.reader(message.schema, version)(memoryview(data), 0)
+        assert (plain(found), end) == (plain(message), len(data))
+
+
+@pytest.mark.parametrize(
+    "number", ["8100", "808000", "80808000", "8080808000", "808080808000", "ffffffff0f", "ffffffff7f", "ff", "8080"]
+)
+def test_lengths_that_no_writer_writes(number):
+    """A length whose last bytes are 0, or that has too many bytes, or none at the end."""
+    schema = message_schemas("apis")["DeleteTopicsRequest"]
+    for behind in (b"", b"\0" * 8, b"\1" * 40):
+        data = bytes.fromhex(number) + behind
+        assert read(compiled_codec, schema, 4, data)[0] == read(message_codec, schema, 4, data)[0], data.hex()

@@ -170,7 +170,7 @@ class KafkaController:
         for partition, replicas in assignments:
             assignment = request_class.CreatableReplicaAssignment().setPartitionIndex(partition)
             topic.assignments().add(assignment.setBrokerIds(list(replicas)))
-        for key, value in configs.items():
+        for key, value in configs:
             topic.configs().add(request_class.CreatableTopicConfig().setName(key).setValue(value))
         request = request_class()
         request.topics().add(topic)

@@ -23,11 +23,20 @@ from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
 from minikafka.metadata.metadata_version import record_version
 from minikafka.metadata.partition_change_builder import Election
-from minikafka.metadata.topic_creation import NewPartitions
+from minikafka.metadata.topic_creation import CreatePartitionsTopic
 from tests.metadata.kafka_controller import KafkaController
 
 BROKERS = 5
 NAMES = ["t", "u", "a.b", "a_b", "a b", "", "__cluster"]
+SEVERAL_SETTINGS = [
+    *(("retention.ms", value) for value in ("7", "8")),
+    *(
+        (name, "50")
+        for name in ("segment.ms", "flush.ms", "flush.messages", "max.message.bytes", "delete.retention.ms")
+    ),
+    *(("cleanup.policy", value) for value in ("compact", "delete")),
+    *(("compression.type", value) for value in ("zstd", "lz4")),
+]
 SETTINGS = {"num.partitions": "2", "default.replication.factor": "3"}
 
 
@@ -142,7 +151,7 @@ class TwoControllers:
             topic.num_partitions,
             topic.replication_factor,
             [(each.partition_index, each.broker_ids) for each in topic.assignments],
-            {each.name: each.value for each in topic.configs},
+            [(each.name, each.value) for each in topic.configs],
         )
         (told,) = self.ours.create_topics([topic], topic_ids={topic.name: topic_id})
         settings_of_ours = [(entry.name, entry.value, entry.config_source) for entry in told.configs]
@@ -188,7 +197,10 @@ class TwoControllers:
             ]
             places = [draw.sample(range(BROKERS), size) for size in sizes]
         name, count = draw.choice([place.topic, place.topic, place.topic, "none"]), len(topic.partitions) + additional
-        (told,) = self.ours.create_partitions([NewPartitions(name, count, places)]).values()
+        make = CreatePartitionsTopic.CreatePartitionsAssignment
+        assignments = None if places is None else [make(broker_ids=place) for place in places]
+        asked = CreatePartitionsTopic(name=name, count=count, assignments=assignments)
+        (told,) = self.ours.create_partitions([asked]).values()
         return (told.error.name, told.message), self.theirs.create_partitions(name, count, places)
 
     def replace_config(self):
@@ -351,10 +363,29 @@ def test_controllers_agree(pairs):
 
 
 @pytest.mark.slow
+def test_several_settings_of_a_new_topic(kafka):
+    """In any order, some of them twice, some null: they come into the log in Kafka's order."""
+    two, draw = TwoControllers(kafka, 1, level=0), random.Random(7)
+    ends = Counter()
+    for number in range(60):
+        topic = creatable_topic(f"several-{number}", assignments=[(0, [0])])
+        settings = draw.choices(SEVERAL_SETTINGS, k=draw.choice([2, 4, 8]))
+        settings += draw.choice([[], [], [("flush.ms", None)], [("a.b", "1"), ("c.d", "2")], [("retention.ms", "x")]])
+        draw.shuffle(settings)
+        topic.configs = [topic.CreatableTopicConfig(name=name, value=value) for name, value in settings]
+        before = len(two.theirs.written)
+        ours, theirs = two.create_topic(topic)
+        assert ours == theirs, settings
+        assert of_ours(two.ours.records_after(before - 1)) == of_theirs(two.theirs.written[before:]), settings
+        ends[ours[0]] += 1
+    assert ends["NONE"] > 20 and ends["INVALID_CONFIG"] > 10
+
+
+@pytest.mark.slow
 def test_a_broker_that_kafka_cannot_register_any_more(kafka):
     """Kafka 4.3.0 forgets to take a replica out of its map of eligible leaders when these are cleared."""
     two = TwoControllers(kafka, 1, level=1)
-    created = two.theirs.create_topic("u", -1, -1, [(0, [0, 1])], {"min.insync.replicas": "2"})
+    created = two.theirs.create_topic("u", -1, -1, [(0, [0, 1])], [("min.insync.replicas", "2")])
     topic = creatable_topic("u", assignments=[(0, [0, 1])], configs={"min.insync.replicas": "2"})
     two.ours.create_topics([topic], topic_ids={"u": created[2]})
     change = {"min.insync.replicas": (AlterConfigOp.SET, "1")}

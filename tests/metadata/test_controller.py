@@ -457,6 +457,28 @@ def test_records_of_a_topic_come_in_kafka_s_order():
     assert (place.leader, place.leader_epoch, place.partition_epoch) == (1, 0, 0)
 
 
+def test_settings_of_a_new_topic_that_come_twice():
+    """They are written in Kafka's order, the last value of each; null is refused, also where another value follows."""
+    controller, topic = a_cluster(1), creatable_topic("t", 1, 1)
+    several = [
+        ("flush.messages", "50"),
+        ("compression.type", "lz4"),
+        ("compression.type", "zstd"),
+        ("retention.ms", "7"),
+    ]
+    topic.configs = [topic.CreatableTopicConfig(name=name, value=value) for name, value in several]
+    before = len(controller.records_after(-1))
+    controller.create_topics([topic])
+    written = [
+        (each.name, each.value) for each in controller.records_after(before - 1) if isinstance(each, ConfigRecord)
+    ]
+    assert written == [("compression.type", "zstd"), ("retention.ms", "7"), ("flush.messages", "50")]
+    refused = creatable_topic("u", 1, 1)
+    refused.configs = [refused.CreatableTopicConfig(name="flush.ms", value=value) for value in (None, "3")]
+    (result,) = controller.create_topics([refused])
+    assert result.error_message == "Null value not supported for topic configs: flush.ms"
+
+
 @pytest.mark.parametrize(
     "fields, error, message",
     [

@@ -12,6 +12,7 @@ from types import CodeType
 import pytest
 
 import minikafka
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.course.build_lessons import fold_answers, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
@@ -23,6 +24,7 @@ from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.stepper.steps import method_of
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
+from tests.notebooks.outputs import code_cells
 from tests.notebooks.read_once import notebook, read_text
 
 PARTS = [
@@ -45,7 +47,7 @@ each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WA
 
 # Numbers that stand in the prose without coming from a run: versions, limits of a question to take along, names.
 NOT_FROM_A_RUN = {
-    "4.3.0",
+    KAFKA_VERSION,
     "4.3",
     "4.1",
     "4.0.1",
@@ -380,3 +382,13 @@ def test_stored_walks_go_through_the_code_as_it_is_now():
         if not any(number == now and f"{line} [".startswith(f"{text} [") for now, text in steps[name])
     ]
     assert len(walked) > 50 and not stale, "make notebooks builds these lessons anew"
+
+
+def test_styles_that_stored_pieces_repeat_are_little_of_the_outputs():
+    stored = repeated = 0
+    for path in COURSE.rglob("*.ipynb"):
+        shown = [text for _, outputs in code_cells(path) for _, text in outputs]
+        styles = [style for text in shown for style in re.findall(r"<style>.*?</style>", text, re.DOTALL)]
+        stored += sum(map(len, shown))
+        repeated += sum(map(len, styles)) - sum(map(len, set(styles)))
+    assert 0 < repeated < stored * 0.06

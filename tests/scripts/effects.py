@@ -15,6 +15,7 @@ A script is a text file of this folder:
         ! CorruptRecordException
     files
         00000000000000000000.log 78 4d0b6c…
+    kafka 4.… asked 5d41402abc4b
 
 `#` begins a remark. The lines that are not indented are those of a workload (`minikafka.witness.log.workload`), and
 these, which change files as a crash, a disk or a hand may; a file's number is written short (`0.log`):
@@ -32,17 +33,20 @@ these, which change files as a crash, a disk or a hand may; a file's number is w
 Below a line: `=` what it returned or `!` what it raised; then, where something is other than before, offsets (all upper
 bounds exclusive), segments as base:size, offset index entries as offset:position, leader epochs as epoch:start and
 producers as id:epoch:last sequence:last offset:last timestamp:coordinator's epoch:first offset of the transaction.
-At the end stand the directory's files, with size and the first 12 digits of their SHA-256.
+At the end stand the directory's files, with size and the first 12 digits of their SHA-256. The last line has Kafka's
+version and the hash of what it was asked: a script that was changed since is refused until Kafka has been asked again.
 
 Anybody can read them without Kafka, and minikafka replays them in a second (`test_scripts.py`). `make scripts` asks
 Kafka anew.
 """
 
+import hashlib
 import re
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.witness.log.operations import parse_operation
 from minikafka.witness.log.run import Runner
 from minikafka.witness.log.workload import Workload
@@ -66,11 +70,18 @@ class Script(NamedTuple):
         """The settings, with no operations."""
         return Workload.parse("\n".join(self.head))
 
+    @property
+    def asked(self) -> str:
+        """The last line of the script's file: which Kafka was asked what. Remarks do not count."""
+        questions = "\n".join(line for line in (*self.head, *self.lines) if not line.startswith("#"))
+        return f"kafka {KAFKA_VERSION} asked {hashlib.sha256(questions.encode()).hexdigest()[:12]}"
+
 
 def load(name: str) -> tuple[Script, str]:
-    """A script, and its whole text. `files` at the end is no line of its own."""
+    """A script, and its whole text."""
     text = (HERE / f"{name}.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(INDENT) and line != "files"]
+    words = (line for line in text.splitlines() if line.strip() and not line.startswith(INDENT))
+    lines = [line for line in words if line != "files" and not line.startswith("kafka ")]  # what only ends a script
     begun = next(i for i, line in enumerate(lines) if not line.startswith(("#", "config", "start", "isr")))
     return Script(tuple(lines[:begun]), tuple(lines[begun:])), text
 
@@ -109,7 +120,7 @@ def play(script: Script, log) -> str:
             text += [INDENT + said for said in seen(observation, before)]
             before = observation
     log.kill()
-    text += ["files", *(INDENT + line for line in files(log.directory))]
+    text += ["files", *(INDENT + line for line in files(log.directory)), script.asked]
     return "\n".join(text) + "\n"
 
 

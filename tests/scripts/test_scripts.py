@@ -3,6 +3,7 @@
 import pytest
 
 from minikafka.witness.log.run import minikafka_log
+from tests.scripts import effects
 from tests.scripts.effects import SCRIPTS, OneLog, load, play
 
 
@@ -10,6 +11,25 @@ from tests.scripts.effects import SCRIPTS, OneLog, load, play
 def test_minikafka_does_what_kafka_did(name, tmp_path):
     script, text = load(name)
     assert play(script, OneLog(minikafka_log, tmp_path / "topic-0", script.workload)).splitlines() == text.splitlines()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_kafka_was_asked_this(name):
+    script, text = load(name)
+    assert text.splitlines()[-1] == script.asked, "run `make scripts`: Kafka was asked something else, or another Kafka"
+
+
+def test_a_script_that_was_changed_and_another_kafka_are_noticed(monkeypatch):
+    script, text = load(SCRIPTS[0])
+    changed = [
+        script._replace(lines=script.lines[:-1]),
+        script._replace(head=(*script.head, "config retention.ms=1")),
+        script._replace(lines=(*script.lines[:-2], *reversed(script.lines[-2:]))),
+    ]
+    assert len({script.asked, *(each.asked for each in changed)}) == 4
+    assert script._replace(head=("# another remark", *script.head)).asked == script.asked
+    monkeypatch.setattr(effects, "KAFKA_VERSION", "4.4.0")
+    assert script.asked != text.splitlines()[-1]
 
 
 class Both:

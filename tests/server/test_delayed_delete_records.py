@@ -31,7 +31,7 @@ class DeleteRequests:
         if low_watermark is None or low_watermark >= status.required_offset:
             status.acks_pending = False
             gone = low_watermark is None
-            status.response_status.error = Errors.NOT_LEADER_OR_FOLLOWER if gone else Errors.NONE
+            status.response_status.error_code = Errors.NOT_LEADER_OR_FOLLOWER if gone else Errors.NONE
             status.response_status.low_watermark = -1 if gone else low_watermark
 
     def delete(self, required, refused=()):
@@ -39,13 +39,16 @@ class DeleteRequests:
         statuses = {}
         for partition, offset in required.items():
             error = Errors.OFFSET_OUT_OF_RANGE if partition in refused else Errors.NONE
-            result = DeleteRecordsPartitionResult(-1 if partition in refused else self.low_watermarks[partition], error)
+            low = -1 if partition in refused else self.low_watermarks[partition]
+            result = DeleteRecordsPartitionResult(partition_index=partition, low_watermark=low, error_code=error)
             statuses[TopicPartition("t", partition)] = DeleteRecordsPartitionStatus(offset, result)
         operation = DelayedDeleteRecords(500, statuses, self.settle, self.answer)
         return self.purgatory.try_complete_else_watch(operation, [TopicPartitionOperationKey.of(tp) for tp in statuses])
 
     def answer(self, results):
-        self.answers.append({tp.partition: (found.error.name, found.low_watermark) for tp, found in results.items()})
+        self.answers.append(
+            {tp.partition: (found.error_code.name, found.low_watermark) for tp, found in results.items()}
+        )
 
     def check(self, partition):
         return self.purgatory.check_and_complete(TopicPartitionOperationKey("t", partition))

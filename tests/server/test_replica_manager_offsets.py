@@ -19,7 +19,7 @@ class Answers(list):
     @property
     def of_t_0(self):
         (answer,) = self
-        return answer[T0].error, answer[T0].low_watermark
+        return answer[T0].error_code, answer[T0].low_watermark
 
 
 def delete(broker, offset, timeout_ms=1000, partition=T0, **more):
@@ -95,14 +95,14 @@ def test_what_cannot_be_deleted(broker, partition, error):
     broker.create("compacted", [0], cleanup__policy="compact")
     broker.create("__consumer_offsets", [0])
     answers = delete(broker, 0, partition=partition)
-    assert (answers[0][partition].error, answers[0][partition].low_watermark) == (error, -1)
+    assert (answers[0][partition].error_code, answers[0][partition].low_watermark) == (error, -1)
 
 
 def test_kafkas_own_topics_may_be_cut_by_those_who_are_allowed(broker):
     broker.create("__consumer_offsets", [0])
     partition = TopicPartition("__consumer_offsets", 0)
     answers = delete(broker, 0, partition=partition, allow_internal_topic_deletion=True)
-    assert answers[0][partition].error is Errors.NONE
+    assert answers[0][partition].error_code == Errors.NONE
 
 
 # Offsets by timestamp

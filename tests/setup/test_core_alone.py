@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.cli import COMMANDS
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.spark.jobs.registry import JOBS
 
 REPOSITORY = Path(__file__).parents[2]
@@ -72,9 +73,9 @@ def test_what_needs_more_than_the_core_names_the_extra(run, tmp_path):
     (tmp_path / "my_log.py").touch()
     plain_jobs = [name for name, job in JOBS.items() if not any(option.required for option in job.options)]
     asked = [["fetch"], ["lab"], ["exam", str(tmp_path / "my_log.py")], ["grade", str(tmp_path)]]
-    asked += [["drift", "--kafka", "4.3.0"], *(["spark", name, str(tmp_path)] for name in plain_jobs)]
+    asked += [["drift", "--kafka", KAFKA_VERSION], *(["spark", name, str(tmp_path)] for name in plain_jobs)]
     for command, (exit_code, output) in run(*asked).items():
-        told = output.removeprefix("Fetching Kafka 4.3.0, storage (55 MB in all) ...\n")
+        told = output.removeprefix(f"Fetching Kafka {KAFKA_VERSION}, storage (55 MB in all) ...\n")
         assert exit_code and NAMES_THE_EXTRA.fullmatch(told), (command, output)
 
 

@@ -1,12 +1,16 @@
 """Answers of Kafka's that are kept in files are refused when they are those to other questions."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from _pytest.outcomes import Failed
 
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from tests import kafka_answers
 from tests.kafka_answers import AnswerFiles, plain
+from tests.tools.move_to_kafka import steps
 
 
 @pytest.fixture
@@ -65,8 +69,8 @@ def test_no_answer_is_no_success(ask):
 
 def test_answers_of_another_version_are_refused(ask, monkeypatch):
     ask("write", "x")
-    monkeypatch.setattr(kafka_answers, "KAFKA_VERSION", "4.4.0")
-    with pytest.raises(Failed, match="answers of Kafka 4.3.0"):
+    monkeypatch.setattr(kafka_answers, "KAFKA_VERSION", "9.9.9")
+    with pytest.raises(Failed, match=f"answers of Kafka {KAFKA_VERSION}"):
         ask("none", "x")
 
 
@@ -78,7 +82,30 @@ def test_every_test_asks_kafka_in_one_of_twenty_parts():
     assert not any(AnswerFiles("none", False).asked(name) for name in names)
 
 
+def test_what_is_gone_is_written_in_one_order(tmp_path):
+    answers = AnswerFiles("write", True).answers_of(kafka_answers.SAID.parent / "test_x.py", "a", lambda: None)
+    before = {f"{number}.log": "1" for number in range(40)}
+    assert answers.now(before, lambda kafka: {"new": "2"}, "files") == {"new": "2"}
+    ((_, told),) = answers.close()["answers"]
+    assert list(told) == [*sorted(before), "new"]
+
+
 def test_answers_are_plain_values():
     assert plain({("t", 0): (1, b"\x01", None)}) == {'["t", 0]': [1, "01", None]}
     with pytest.raises(TypeError):
         plain(object())
+
+
+@pytest.mark.slow
+def test_make_scripts_asks_every_test_whose_answers_are_kept():
+    """Also those that ask by a fixture of their folder, such as `two_managers`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "--collect-only", "--write-answers", "tests"]
+    told = subprocess.run(command, cwd=kafka_answers.SAID.parents[1], capture_output=True, text=True).stdout
+    asked = {line.partition("::")[0] for line in told.splitlines() if "::" in line}
+    kept = {
+        f"tests/{path.relative_to(kafka_answers.SAID).with_suffix('.py')}"
+        for path in kafka_answers.SAID.rglob("*.json")
+    }
+    assert kept == asked
+    recipe = (kafka_answers.SAID.parents[1] / "Makefile").read_text(encoding="utf-8")
+    assert "--write-answers tests\n" in recipe and list(steps())[-1][-2:] == ["--write-answers", "tests"]

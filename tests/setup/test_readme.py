@@ -24,15 +24,16 @@ def examples_of(page):
 
 
 @pytest.mark.parametrize(
-    ("page", "printed", "logs"),
+    ("page", "number", "printed", "logs"),
     [
-        (README, "[b'value']", ["orders-0"]),
-        (A_BATCH, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)]),
+        (README, 0, "[b'value']", ["orders-0"]),
+        (README, 2, "[b'first', b'second']", []),
+        (A_BATCH, 0, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)]),
     ],
-    ids=["README", "a_batch"],
+    ids=["a log", "a broker", "three brokers"],
 )
-def test_the_examples_run(tmp_path, page, printed, logs):
-    example = examples_of(page)[0]
+def test_the_examples_run(tmp_path, page, number, printed, logs):
+    example = examples_of(page)[number]
     process = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
     assert (process.returncode, process.stdout, process.stderr) == (0, printed + "\n", "")
     assert all((tmp_path / log / "00000000000000000000.log").stat().st_size > 0 for log in logs)
@@ -80,6 +81,29 @@ def test_every_room_is_told_and_every_directory_that_is_told_exists():
         assert (REPOSITORY / directory).is_dir(), directory
     rooms = {path.parent.name for path in (REPOSITORY / "minikafka").glob("*/__init__.py")}
     assert rooms == {name.split("/")[1] for name in directories if name.startswith("minikafka/")}
+
+
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in (REPOSITORY / "minikafka").glob("*/__init__.py")))
+def test_each_room_has_a_page_with_its_parts(room):
+    page = (REPOSITORY / "docs/rooms" / f"{room}.md").read_text(encoding="utf-8")
+    assert f"[page](rooms/{room}.md)" in ARCHITECTURE
+    assert page.startswith(f"# `minikafka/{room}/`\n")
+    parts = re.findall(r"^## (Invariants|The way of|Types to read first|Tests that hold it)", page, re.MULTILINE)
+    assert list(dict.fromkeys(parts)) == ["Invariants", "The way of", "Types to read first", "Tests that hold it"]
+
+
+def test_the_pages_of_rooms_name_classes_and_methods_that_exist():
+    package = REPOSITORY / "minikafka"
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py*"))
+    there = set(re.findall(r"\b(?:class|def) (\w+)|^(?: {4})*(?:self\.)?(\w+)(?=: | = )", sources, re.MULTILINE))
+    names = {name for each in there for name in each}
+    names |= set(re.findall(r"\b[A-Z]\w+", (package / "twins/kafka_classes.json").read_text(encoding="utf-8")))
+    wrong = []
+    for page in (REPOSITORY / "docs/rooms").glob("*.md"):
+        for word in re.findall(r"`([A-Z]\w*[a-z]\w*(?:\.\w+)?)`", page.read_text(encoding="utf-8")):
+            if not names.issuperset(word.split(".")):
+                wrong.append((page.name, word))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -1,6 +1,8 @@
 """Where another version of Kafka is written down; what is made from that Kafka then, other tests hold."""
 
+import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +28,23 @@ def test_the_version_is_written_where_it_stands(tmp_path):
     file = Path(shutil.copy(kafka_jars.__file__, tmp_path))
     write_version(file, "4.9.8")
     assert file.read_text() == Path(kafka_jars.__file__).read_text().replace(kafka_jars.KAFKA_VERSION, "4.9.8")
+
+
+def test_the_version_stands_in_one_string_of_the_code():
+    """Prose may name it (`make kafka` prints where), and so may what is asked of another version."""
+    version, found = kafka_jars.KAFKA_VERSION, []
+    for path in [*(ROOT / "minikafka").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        if "lessons" in path.parts or (version not in text and re.escape(version) not in text):
+            continue
+        tree = ast.parse(text)
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        found += [
+            str(path.relative_to(ROOT))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and id(node) not in prose and version in str(node.value).replace("\\", "")
+        ]
+    assert found == ["minikafka/jvm/kafka_jars.py"]
 
 
 def test_digests_are_those_of_the_jars(tmp_path):

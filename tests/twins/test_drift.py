@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.jvm import source_jars as source_jars_module
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.jvm.source_jars import SourcesUnavailableError, source_jars
 from minikafka.twins.drift import compare
 from minikafka.twins.kafka_sources import KafkaSources
@@ -200,7 +201,9 @@ def test_without_a_network_or_without_such_a_version(tmp_path, monkeypatch):
 
 def test_a_jar_that_is_not_the_published_one(tmp_path, monkeypatch):
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path))
-    sources("4.3.0", OLD, tmp_path)
+    sources(KAFKA_VERSION, OLD, tmp_path)
     monkeypatch.setattr(source_jars_module, "_fetch", lambda version, into: None)
-    with pytest.raises(SourcesUnavailableError, match="is not the jar that Apache Kafka 4.3.0 was published with"):
-        source_jars("4.3.0")
+    with pytest.raises(
+        SourcesUnavailableError, match=f"is not the jar that Apache Kafka {KAFKA_VERSION} was published with"
+    ):
+        source_jars(KAFKA_VERSION)

@@ -6,6 +6,9 @@ import re
 from click.testing import CliRunner
 
 from minikafka.cli.twins import coverage, source_map
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+
+VERSION = re.escape(KAFKA_VERSION)
 
 
 def test_a_name_leads_to_the_lines_of_kafka():
@@ -14,7 +17,7 @@ def test_a_name_leads_to_the_lines_of_kafka():
     assert (pair["name"], pair["kind"]) == ("minikafka.log.log.Log.append_as_leader", "method")
     assert {twin["name"].partition("(")[0].rpartition(".")[2] for twin in pair["twins"]} == {"appendAsLeader"}
     assert re.fullmatch(
-        r"https://github\.com/apache/kafka/blob/4\.3\.0/storage/src/main/java/.*/UnifiedLog\.java#L\d+",
+        rf"https://github\.com/apache/kafka/blob/{VERSION}/storage/src/main/java/.*/UnifiedLog\.java#L\d+",
         pair["twins"][0]["address"],
     )
 
@@ -47,7 +50,7 @@ def test_a_page_that_cannot_be_written(tmp_path):
 
 def test_coverage_ends_with_its_sums():
     lines = CliRunner().invoke(coverage, []).stdout.splitlines()
-    assert re.fullmatch(r"Kafka 4\.3\.0, storage module: \d+ of \d+ classes, \d+ of \d+ public methods", lines[-1])
+    assert re.fullmatch(rf"Kafka {VERSION}, storage module: \d+ of \d+ classes, \d+ of \d+ public methods", lines[-1])
     assert any(line.startswith("UnifiedLog: minikafka.log.log.Log") for line in lines)
     assert any(line.startswith("RemoteIndexCache: left out: Remote") for line in lines)
     rows = json.loads(CliRunner().invoke(coverage, ["--json"]).stdout)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.lesson_folders import LessonFolder, lesson_folders
 from minikafka.lab.stepper.kafka_lines import kafka_link
@@ -17,7 +18,7 @@ from minikafka.lab.teaching.lesson_parts import rules_of
 
 _HEAD = (
     "What holds, and what each part of Kafka's storage keeps for the others. Behind each invariant stand the rules that"
-    " lessons check (03.1 is rule 1 of lesson 03) and the method of Kafka 4.3.0 in which to look first."
+    f" lessons check (03.1 is rule 1 of lesson 03) and the method of Kafka {KAFKA_VERSION} in which to look first."
 )
 _STYLE = """
 @page { size: A4; margin: 8mm 10mm; }

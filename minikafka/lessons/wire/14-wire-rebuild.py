@@ -121,7 +121,7 @@ header
 
 # %%
 def read(cls, source):
-    """cls: RequestHeader, a tuple of api_key, api_version, correlation_id, client_id. source: a MessageBytes in front of the header. It has
+    """cls: RequestHeader, made of api_key, api_version, correlation_id, client_id. source: a MessageBytes in front of the header. It has
     read_int(size in bytes), read_unsigned_varint(), and read_array(size in bytes). Returns the header; `source` is then in front of the body.
     """
     return ___

@@ -293,6 +293,20 @@ def test_a_request_for_which_there_is_no_memory_waits():
         assert answered(other) == b"ok"
 
 
+def test_connections_give_back_what_they_took_and_no_more():
+    with Served(**{"queued.max.request.bytes": 1000, "socket.request.max.bytes": 1000}) as served:
+        pool = served.server._memory_pool
+        silent, asking, torn = served.client(), served.client(), served.client()
+        asking.sendall(framed(b"whole"))
+        assert answered(asking) == b"whole"
+        torn.sendall(framed(b"t" * 100)[:50])
+        served.until(lambda: pool.available_memory == 900)
+        for client in (silent, asking, torn):
+            client.close()
+        served.until(lambda: not served.server.channels)
+        assert pool.available_memory == 1000
+
+
 def test_a_request_that_had_to_wait_for_memory_and_comes_in_pieces(tmp_path):
     with Served(**{"queued.max.request.bytes": 1000, "socket.request.max.bytes": 1000}) as served:
         large, other = served.client(), served.client()

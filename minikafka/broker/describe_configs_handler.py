@@ -1,4 +1,15 @@
-"""Tells clients the settings of topics, brokers and groups: values, where they come from, and what they mean."""
+"""DescribeConfigs, key 32, versions 1–4: settings of topics, brokers and groups, and where their values come from.
+
+What Kafka does:
+
+- A topic's, a group's or the cluster's settings need the right DESCRIBE_CONFIGS; what may not be described comes last.
+- A kind of resource that Kafka does not know fails the whole request with INVALID_REQUEST.
+- A value's source is the first of its synonyms: the topic's own setting, then those of this broker and of all brokers
+  that were changed while it ran, then what it was started with, then Kafka's default.
+- Values of passwords, and of settings that Kafka does not know, are not told.
+
+Versions: 1 has synonyms, 3 types and Kafka's texts (which are not told here), 4 tagged fields.
+"""
 
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -57,14 +68,8 @@ _AUTHORIZED_BY = {
 }
 
 
-class ConfigHelper:
-    """Answers DescribeConfigs out of the metadata cache and the broker's own settings.
-
-    A value's source is the first of its synonyms: the topic's own setting, then those of this broker and of all
-    brokers that were changed while it ran, then what it was started with, then Kafka's default.
-
-    Kafka: `kafka.server.ConfigHelper`.
-    """
+class DescribeConfigsHandler:
+    """Answers DescribeConfigs out of the metadata cache and the broker's own settings. Kafka: `ConfigHelper`."""
 
     def __init__(
         self,
