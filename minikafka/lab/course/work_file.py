@@ -168,16 +168,29 @@ def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Pat
         yield directories, unread
 
 
+def _of_whole_characters(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The notebook with U+FFFD in the place of each half of a surrogate pair."""
+    text = json.dumps(notebook, ensure_ascii=False)
+    if text.isascii():
+        return notebook
+    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+
+
 def take(file: Path, desk: Path = DESK) -> list[str]:
     """Bring what `file` holds into the working copy, which has been laid out; returns a line on each notebook of it.
 
     A notebook in which nothing was written there becomes the one from the file. Where both were written in, the desk's
-    stays, and that of the file is laid beside it. Raises WorkFileError, before anything is changed; OSError.
+    stays, and that of the file is laid beside it. A browser keeps half a character (half of a surrogate pair), and no
+    file in UTF-8 can: U+FFFD takes its place. Raises WorkFileError, before anything is changed; OSError.
     """
     work, laid = read_work(file), read_laid(desk)
     told = [f"{name[:80]!r}: left out, because the course has no such notebook" for name in work.unknown]
     for name, notebook in work.notebooks.items():
-        target, data = desk / name, with_pictures_beside(json_bytes(notebook))
+        whole = _of_whole_characters(notebook)
+        mended = (
+            "" if whole == notebook else "; \ufffd stands for half a character, with which JupyterLab could not save it"
+        )
+        target, data = desk / name, with_pictures_beside(json_bytes(whole))
         if not leads_to(target, desk):
             told.append(f"{name}: left out, because {target.parent} is not a directory of its own")
             continue
@@ -187,11 +200,13 @@ def take(file: Path, desk: Path = DESK) -> list[str]:
             told.append(f"{name}: here already")
         elif not is_changed(laid_in(target), laid.get(name)):
             replace_plain_file(target, data)
-            told.append(f"{name}: taken")
+            told.append(f"{name}: taken{mended}")
         else:
             beside = free_name(target, "taken")
             replace_plain_file(beside, data)
-            told.append(f"{name}: yours here was changed, too, and stays; the one taken is {beside.name}, beside it")
+            told.append(
+                f"{name}: yours here was changed, too, and stays; the one taken is {beside.name}, beside it{mended}"
+            )
     progress.merge(desk, work.progress)
     done = sum(bool(entry["done"]) for entries in work.progress.values() for entry in entries.values())
     tasks = sum(map(len, work.progress.values()))
