@@ -400,6 +400,25 @@ def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
         read(tmp_path / "ada" / LESSON, tmp_path / "ada")
 
 
+@pytest.mark.parametrize("swapped", ["a link", "a FIFO"])
+def test_what_is_put_in_a_notebooks_place_while_it_is_read_is_not_read(tmp_path, monkeypatch, swapped):
+    """A process of the pupil's may swap it at any moment: nobody waits for ever, and no other notebook counts."""
+    notebook(tmp_path / "bob", "3")
+    notebook(tmp_path / "ada", "4")
+    mine = tmp_path / "ada" / LESSON
+    look = type(mine).is_relative_to
+
+    def look_and_swap(path, *others):
+        answer = look(path, *others)
+        mine.unlink()
+        mine.symlink_to(tmp_path / "bob" / LESSON) if swapped == "a link" else os.mkfifo(mine)
+        return answer
+
+    monkeypatch.setattr(type(mine), "is_relative_to", look_and_swap)
+    with pytest.raises(ValueError, match=f"^{LESSON} is (a link|no regular file)$"):
+        read(mine, tmp_path / "ada")
+
+
 def test_every_lesson_has_tasks_of_its_own():
     tasks = all_tasks()
     assert {task.lesson for task in tasks} == {lesson.stem for lesson in lessons(COURSE)}

@@ -49,13 +49,14 @@ def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
     return found
 
 
-def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
+def code_of(notebook: Path, data: bytes | None = None) -> tuple[list[ast.Module], int]:
     """The code cells that are Python, and the number of those that are not. Raises ValueError for what is no notebook.
 
+    `data`: the file's content, where it has been read already: another file may have the name by now.
     Of IPython's own commands, `%time` and the like leave the code that they run; the others (`!ls`) are passed over.
     """
     trees, unread, size = [], 0, 0
-    for text in _code_cells(notebook):
+    for text in _code_cells(notebook, notebook.read_bytes() if data is None else data):
         size += len(text)
         if size > _MOST_CODE:
             raise ValueError(f"{notebook.name} has more than {_MOST_CODE:,} characters of code")
@@ -89,9 +90,9 @@ def _part_of_a_lesson(module: str) -> str:
     return names[3] if names[:2] == ["minikafka", "lessons"] and len(names) > 3 else ""
 
 
-def _code_cells(notebook: Path) -> Iterator[str]:
+def _code_cells(notebook: Path, data: bytes) -> Iterator[str]:
     try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        cells = json.loads(data.decode("utf-8"))["cells"]
         for cell in cells:
             if cell["cell_type"] == "code":
                 yield "".join(cell["source"])

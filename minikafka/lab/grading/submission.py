@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minikafka.common.errors import IOException
 from minikafka.lab.exercises.blanks import is_stub
+from minikafka.lab.exercises.plain_file import read_plain_file
 from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
 from minikafka.lab.grading.lesson_tasks import Assignment, check_calls_in, checks_imported_by, code_of
 from minikafka.lab.grading.needed_code import NotebookCode, TooMuchCodeError
@@ -122,16 +124,19 @@ def read(notebook: Path, directory: Path) -> Answered:
     """
     if not notebook.is_file():
         raise ValueError(f"{notebook.name} is no file")
-    if not notebook.resolve().is_relative_to(directory.resolve()):
+    # Whoever may change the directory can put a link or a FIFO in the file's place between any two looks.
+    there = notebook.resolve()
+    if not there.is_relative_to(directory.resolve()):
         raise ValueError(f"{notebook.name} is a link that leads out of what was handed in")
-    with open(notebook, "rb") as file:
-        data = file.read(_LARGEST_BYTES + 1)
-    if len(data) > _LARGEST_BYTES:
-        raise ValueError(f"{notebook.name} has more than {_LARGEST_BYTES >> 20} MB")
+    try:
+        data = read_plain_file(there, _LARGEST_BYTES)
+    except IOException as refused:
+        why = str(refused).removeprefix(f"{there} ").replace(f"{_LARGEST_BYTES} bytes", f"{_LARGEST_BYTES >> 20} MB")
+        raise ValueError(f"{notebook.name} {why}") from None
     commas, brackets = _MOST_VALUES
     if data.count(b",") > commas or data.count(b"[") + data.count(b"{") > brackets:
         raise ValueError(f"{notebook.name} has more values than a notebook has")
-    trees, unread = code_of(notebook)
+    trees, unread = code_of(notebook, data)
     found = Answered(statements=[statement for tree in trees for statement in tree.body], unread=unread)
     for node in (node for statement in found.statements for node in ast.walk(statement)):
         if call := predict_call_of(node):
