@@ -168,12 +168,11 @@ def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Pat
         yield directories, unread
 
 
-def _of_whole_characters(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The notebook with U+FFFD in the place of each half of a surrogate pair."""
+def _of_whole_characters(notebook: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The notebook with U+FFFD in the place of each half of a surrogate pair, and whether there was one."""
     text = json.dumps(notebook, ensure_ascii=False)
-    if text.isascii():
-        return notebook
-    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return json.loads(whole), whole.count("\ufffd") > text.count("\ufffd")
 
 
 def take(file: Path, desk: Path = DESK) -> list[str]:
@@ -186,10 +185,8 @@ def take(file: Path, desk: Path = DESK) -> list[str]:
     work, laid = read_work(file), read_laid(desk)
     told = [f"{name[:80]!r}: left out, because the course has no such notebook" for name in work.unknown]
     for name, notebook in work.notebooks.items():
-        whole = _of_whole_characters(notebook)
-        mended = (
-            "" if whole == notebook else "; \ufffd stands for half a character, with which JupyterLab could not save it"
-        )
+        whole, has_halves = _of_whole_characters(notebook)
+        mended = "; \ufffd stands for half a character, with which JupyterLab could not save it" if has_halves else ""
         target, data = desk / name, with_pictures_beside(json_bytes(whole))
         if not leads_to(target, desk):
             told.append(f"{name}: left out, because {target.parent} is not a directory of its own")
