@@ -4,6 +4,7 @@ import ast
 import json
 import os
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 
@@ -154,15 +155,27 @@ def test_who_grades_gets_the_functions_of_the_file_alone_or_in_a_directory(file,
         assert any("max(log_start" in line for line in map(ast.unparse, answered.statements))
 
 
-def test_half_a_character_is_taken_as_it_was_written(browser, desk, tmp_path):
+def test_half_a_character_is_no_obstacle_to_saving_what_was_taken(browser, desk, tmp_path):
     half = "    return '\\ud83d'  # \ud83d\n"
     lines = (browser / REBUILD).read_text().replace(json.dumps(ANSWERED), json.dumps(half))
     (browser / REBUILD).write_text(lines)
     (tmp_path / NAME).write_bytes(work_of(browser))
-    assert take(tmp_path / NAME, desk)[0] == f"{REBUILD}: taken"
-    assert half in [line for cell in json.loads((desk / REBUILD).read_bytes())["cells"] for line in cell["source"]]
+    told = f"{REBUILD}: taken; \ufffd stands for half a character, with which JupyterLab could not save it"
+    assert take(tmp_path / NAME, desk)[0] == told
+    whole = half.replace("\ud83d", "\ufffd")
+    assert whole in [line for cell in json.loads((desk / REBUILD).read_bytes())["cells"] for line in cell["source"]]
+    nbformat.writes(nbformat.read(desk / REBUILD, 4)).encode()  # as JupyterLab saves it
     assert lay_out(COURSE, desk) == []
-    assert json.loads(work_of(desk))["notebooks"] == json.loads((tmp_path / NAME).read_bytes())["notebooks"]
+    assert take(tmp_path / NAME, desk)[0] == f"{REBUILD}: here already"
+
+
+def test_two_halves_that_meet_are_a_character(browser, desk, tmp_path):
+    content = json.loads(work_of(browser))
+    cell = content["notebooks"][REBUILD]["cells"][0]
+    cell["source"] = ["\ud83d", "\ude00"]
+    (tmp_path / NAME).write_text(json.dumps(content))
+    assert take(tmp_path / NAME, desk)[0] == f"{REBUILD}: taken"
+    assert json.loads((desk / REBUILD).read_bytes())["cells"][0]["source"] == ["\U0001f600"]
 
 
 def test_a_file_that_cannot_be_read_does_not_hide_what_lies_beside_it(file, tmp_path):

@@ -25,7 +25,20 @@ def shell(line: str, **names: object) -> subprocess.CompletedProcess:
     return subprocess.run(["sh", "-c", line], env=env, capture_output=True, timeout=60)
 
 
-COMMANDS = {"dump-log --files $LOG": 1, "verify $DIR": 2, "recover --dry-run $DIR": 1, "verify --help": 1}
+COMMANDS = {
+    "dump-log --files $LOG": 1,
+    "verify $DIR": 2,
+    "recover --dry-run $DIR": 1,
+    "clean --dry-run --config cleanup.policy=compact $DIR": 1,
+    "ls $DIR": 1,
+    "ls --json $DIR": 1,
+    "doctor": 1,
+    "coverage": 2,
+    "source-map": 2,
+    "spark --help": 1,
+    "verify --help": 1,
+    "--version": 1,
+}
 
 
 @pytest.mark.slow

@@ -169,16 +169,26 @@ def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Pat
         yield directories, unread
 
 
+def _of_whole_characters(notebook: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The notebook with U+FFFD in the place of each half of a surrogate pair, and whether there was one."""
+    text = json.dumps(notebook, ensure_ascii=False)
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return json.loads(whole), whole.count("\ufffd") > text.count("\ufffd")
+
+
 def take(file: Path, desk: Path = DESK) -> list[str]:
     """Bring what `file` holds into the working copy, which has been laid out; returns a line on each notebook of it.
 
     A notebook in which nothing was written there becomes the one from the file. Where both were written in, the desk's
-    stays, and that of the file is laid beside it. Raises WorkFileError, before anything is changed; OSError.
+    stays, and that of the file is laid beside it. A browser keeps half a character (half of a surrogate pair), and no
+    file in UTF-8 can: U+FFFD takes its place. Raises WorkFileError, before anything is changed; OSError.
     """
     work, laid = read_work(file), read_laid(desk)
     told = [f"{name[:80]!r}: left out, because the course has no such notebook" for name in work.unknown]
     for name, notebook in work.notebooks.items():
-        target, data = desk / name, with_pictures_beside(json_bytes(notebook))
+        whole, has_halves = _of_whole_characters(notebook)
+        mended = "; \ufffd stands for half a character, with which JupyterLab could not save it" if has_halves else ""
+        target, data = desk / name, with_pictures_beside(json_bytes(whole))
         if not leads_to(target, desk):
             told.append(f"{name}: left out, because {target.parent} is not a directory of its own")
             continue
@@ -187,11 +197,13 @@ def take(file: Path, desk: Path = DESK) -> list[str]:
         if any(each is not None and each.cells == cells for each in known):
             told.append(f"{name}: here already")
         elif not is_changed(laid_in(target), laid.get(name)) and replace_unchanged(target, data, laid.get(name)):
-            told.append(f"{name}: taken")
+            told.append(f"{name}: taken{mended}")
         else:
             beside = free_name(target, "taken")
             put_new_file(beside, data)
-            told.append(f"{name}: yours here was changed, too, and stays; the one taken is {beside.name}, beside it")
+            told.append(
+                f"{name}: yours here was changed, too, and stays; the one taken is {beside.name}, beside it{mended}"
+            )
     progress.merge(desk, work.progress)
     done = sum(bool(entry["done"]) for entries in work.progress.values() for entry in entries.values())
     tasks = sum(map(len, work.progress.values()))
