@@ -1,12 +1,14 @@
 #!/bin/sh
 # Install for the tests what is missing, where this user may install packages: bubblewrap, in which foreign code runs;
-# Debian's Chromium for the browser tests, and the font in which the widths of letters were measured.
+# kcat, a client of the broker; Debian's Chromium for the browser tests, and the font in which the widths of letters were
+# measured.
 browser=
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
     if command -v "$name" > /dev/null; then browser=$name; fi
 done
 wanted=
 if ! command -v bwrap > /dev/null; then wanted=bubblewrap; fi
+if ! command -v kcat > /dev/null; then wanted="$wanted kcat"; fi
 if [ -z "$browser" ]; then wanted="$wanted chromium"; fi
 if ! fc-list 2> /dev/null | grep -q "Liberation Sans"; then wanted="$wanted fonts-liberation"; fi
 if [ -z "$wanted" ]; then exit 0; fi
@@ -25,3 +27,4 @@ if [ -z "$browser" ]; then echo "There is no Chromium on this machine: the brows
 if ! command -v bwrap > /dev/null; then
     echo "There is no bubblewrap on this machine: the tests of minikafka grade and minikafka exam cannot run."
 fi
+if ! command -v kcat > /dev/null; then echo "There is no kcat on this machine: its test cannot run."; fi

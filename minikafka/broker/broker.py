@@ -82,10 +82,10 @@ class ClusterController(TopicController, Protocol):
 
 
 class Broker:
-    """One broker, in the process of its controller and its peers, and moved by the caller's hand.
+    """One broker, in the process of its controller, and moved by the caller's hand.
 
-    - Nothing happens by itself: metadata is read by `publish`, the fetchers go a round by `follow_once`, what has come
-      due is done by whoever moves the scheduler's clock.
+    - Nothing happens by itself: metadata is read by `publish`, the fetchers go a round by `follow_once` unless they
+      have threads, what has come due is done by whoever moves the scheduler's clock.
     - `handle` takes a request as it comes over a wire; everything below it is what a socket server would find, too.
     - After `crash` nothing is written any more. The directories stay as they are, for a new broker on them.
 
@@ -105,6 +105,7 @@ class Broker:
         settings: Mapping[str, object] | None = None,
         find_peer: Callable[[int], Peer | None] = lambda broker_id: None,
         connect: Callable[[BrokerEndPoint, int], BlockingSend] | None = None,
+        fetchers_have_threads: bool = False,
         listeners: Sequence[Endpoint] = (),
         incarnation_id: str,
         cluster_id: str = "",
@@ -123,6 +124,8 @@ class Broker:
         - `find_peer(id)`: another broker, None while it is down. `incarnation_id`: another one at every start.
         - `connect(leader, fetcher_id)`: a fetcher's connection to a leader; None for one in this process, to the broker
           that `find_peer` finds.
+        - `fetchers_have_threads`: whether fetchers go round by themselves, on the machine's clock; `connect` then waits
+          for answers, as `BrokerBlockingSender` does.
         - `listeners`: where clients reach this broker, as the controller is told; requests come through the first
           unless they name another. Without any: PLAINTEXT on localhost, at 9092 and its id.
         - `controller_channel`: the way on which proposals for ISRs go, None to ask the controller at once.
@@ -143,6 +146,7 @@ class Broker:
         self.is_running = False
         self.listeners = tuple(listeners) or (Endpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
         self._controller = controller
+        self._fetchers_have_threads = fetchers_have_threads
         self._incarnation_id = incarnation_id
         self.time = time
         self._scheduler = scheduler
@@ -172,7 +176,10 @@ class Broker:
             return InProcessSend(leader, f"broker-{broker_id}-fetcher-{fetcher_id}", find_peer)
 
         def create_replica_fetcher_manager(replica_manager: ReplicaManager) -> ReplicaFetcherManager:
-            return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect or connect_in_process)
+            return ReplicaFetcherManager(
+                *(self.config, replica_manager, time, epoch, connect or connect_in_process),
+                has_threads=fetchers_have_threads,
+            )
 
         # 4. The replicas, and who tells them what to be.
         try:
@@ -349,6 +356,8 @@ class Broker:
         """End at once, as by kill -9: files and locks are let go, and nothing is written. Not in Kafka."""
         self.is_running = False
         self._scheduler.shutdown()
+        if self._fetchers_have_threads:
+            self.replica_manager.replica_fetcher_manager.shutdown()
         self.log_manager.let_go()
 
     def _epoch(self) -> int:

@@ -21,12 +21,13 @@ from minikafka.common.errors import (
 )
 from minikafka.common.exit import Halt
 from minikafka.common.file_lock import FileLock
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
 from minikafka.common.uuid import random_uuid
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.manager.log_dirs import lock_log_dir
-from minikafka.log.partition_files import look_into
+from minikafka.log.partition_files import look_into, passed_over
 from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.kafka_config import require_valid
@@ -312,8 +313,10 @@ class BrokerServer:
         for log_dir in self.log_dirs:
             directories = [log_dir]
             with suppress(OSError):
-                directories += [path for path in log_dir.iterdir() if path.is_dir()]
+                directories += [path for path in log_dir.iterdir() if is_found_by_java(path.name) and path.is_dir()]
             for directory in directories:
+                for what in passed_over(directory):
+                    logger.warning("%s: %s", directory, what)
                 objections = []
                 with suppress(OSError):
                     objections = look_into(directory).objections

@@ -50,8 +50,9 @@ class ConfigAdminManager:
     2. The controller decides about the rest, and writes it to the metadata log.
     3. The answers of both come in the order of the request.
 
-    All settings of one resource are changed, or none. Settings of groups and client metrics are refused here. A request
-    AlterConfigs that names a resource twice is answered; Kafka fails over its answer, and sends none.
+    All settings of one resource are changed, or none. Those of groups and of metrics of clients are kept and told, and
+    have no effect: there are no groups, and no client is asked for its metrics. A request AlterConfigs that names a
+    resource twice is answered; Kafka fails over its answer, and sends none.
 
     Kafka: `kafka.server.ConfigAdminManager`, `KafkaApis.handleIncrementalAlterConfigsRequest`.
     """

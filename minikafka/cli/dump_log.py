@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from minikafka.common.errors import IllegalArgumentException, IOException, NumberFormatException
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.java.java_numbers import parse_int
+from minikafka.log.partition_files import passed_over
 from minikafka.tools.dump_log.coordinator_decoder import CoordinatorDecoder
 from minikafka.tools.dump_log.dump_log_segments import SUFFIXES, DumpLogSegments, DumpOptions, can_be_dumped
 from minikafka.tools.dump_log.record_decoders import (
@@ -19,7 +21,7 @@ from minikafka.tools.dump_log.record_decoders import (
     decode_remote_log_metadata,
     decode_text,
 )
-from minikafka.tools.printable import on_terminal_printable
+from minikafka.tools.printable import on_terminal_printable, tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.tool_command import ToolCommand
 
@@ -185,7 +187,9 @@ def _files_of(name: str) -> list[str]:
     """
     if can_be_dumped(name) or not os.path.isdir(name):
         return [name]
-    names = [each for each in os.listdir(name) if can_be_dumped(each)]
+    names = [each for each in os.listdir(name) if is_found_by_java(each) and can_be_dumped(each)]
+    for line in passed_over(Path(name)):
+        tell(f"Warning: {name}: {line}", err=True)
     if not names:
         raise IOException(f"{name} is a directory without a file that can be dumped")
     names.sort(key=lambda each: (each.partition(".")[0], SUFFIXES.index(Path(each).suffix)))

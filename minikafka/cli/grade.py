@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.grading.grade import Grade, explained, table
+from minikafka.lab.grading.grade import Grade, explained, not_graded, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.grading.marking import Terms
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
@@ -46,8 +47,8 @@ def grade(
     browser. Its verdicts do not count.
 
     Notebooks are read, not run: answers are compared with a run of the course's own notebook, functions are taken out
-    and run in a sandbox (bubblewrap), where they can change nothing. Each point that is lost is explained. The exit
-    code is 2 when something cannot be graded at all, else 0.
+    and run in a sandbox (bubblewrap), where they can change nothing. Each point that is lost is explained; a DIR that
+    is a link among others brings none. The exit code is 2 when something cannot be graded at all, else 0.
     """
     if not all(chosen):
         raise click.UsageError("--lesson '' names no lesson; without --lesson all are graded")
@@ -61,16 +62,25 @@ def grade(
         if not directory.is_file() and not directory.is_dir():
             raise click.UsageError(f"{directory} is no directory of notebooks")
     # A pupil may have handed in a link to somebody else's work, or to the solutions.
-    if links := [directory for directory in submissions if directory.is_symlink()]:
-        raise click.UsageError(f"{links[0]} is a link to {links[0].resolve()}: leave it out, or name that directory")
+    links = {
+        directory: f"it is a link to {os.path.realpath(directory)}"
+        for directory in submissions
+        if directory.is_symlink()
+    }
+    if len(links) == len(submissions):
+        raise click.UsageError(f"{submissions[0]}: {links[submissions[0]]}: name that directory")
     if not is_trusted and (why := why_there_is_no_sandbox()):
         held = limits_that_hold(Limits(memory_mb=memory))
         raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")
     grades = []
-    with_the_name = Counter(directory.resolve().name for directory in submissions)
+    names = {directory: (directory if directory in links else directory.resolve()).name for directory in submissions}
+    with_the_name = Counter(names[directory] for directory in submissions)
     with ended_by_signals():
         for directory in submissions:
-            graded = grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted))
+            if directory in links:
+                graded = not_graded(names[directory], wanted, f"not graded: {links[directory]}")
+            else:
+                graded = grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted))
             is_unique = with_the_name[graded.name] == 1
             grades.append(graded if is_unique else replace(graded, name=str(directory)))
             if as_json:

@@ -21,7 +21,14 @@ from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOIN
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.interrupted_work import interrupted_work
-from minikafka.tools.log_dir_entries import STRAY, duplicates_beside, entries_of, is_stray, second_directory
+from minikafka.tools.log_dir_entries import (
+    STRAY,
+    duplicates_beside,
+    entries_of,
+    is_stray,
+    passed_over_in,
+    second_directory,
+)
 from minikafka.tools.ls.listing_table import print_listings
 from minikafka.tools.ls.partition_listing import Checkpoints, list_partition
 from minikafka.tools.printable import tell
@@ -71,6 +78,8 @@ def ls(directory: Path, as_json: bool) -> None:
         print_listings(listings, clean)
     for stray in (log_dir / name for name in others if is_stray(log_dir / name)):
         tell(f"{stray}: {STRAY}; the broker does not start", err=True)
+    for line in passed_over_in(directory):
+        tell(line, err=True)
     for line in unread:
         tell(line, err=True)
     if unread:

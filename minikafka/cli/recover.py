@@ -29,7 +29,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
-from minikafka.tools.log_dir_entries import is_log_dir
+from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in
 from minikafka.tools.printable import tell
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
@@ -87,6 +87,8 @@ def recover(
     """
     directory = Path(os.path.abspath(directory))
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    for line in passed_over_in(directory):
+        tell(f"Warning: {line}", err=True)
     if is_log_dir(directory):
         _only_for(
             "a partition's directory", {"--log-start-offset": log_start_offset, "--recovery-point": recovery_point}

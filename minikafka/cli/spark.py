@@ -135,6 +135,8 @@ def _answer(
         spark = job_session(master, remote, settings)
         try:
             answer = job.answer(spark, paths, source, options).toArrow()
+            for line in job.lost_records(spark, paths, source):
+                tell(f"Warning: {line}", err=True)
             if answer.num_rows:
                 return answer, None
             if job.lacks_its_topic(spark, paths, source):
@@ -187,12 +189,15 @@ def _require_readable(
     from minikafka.spark.source.several_copies import require_single_copies
     from minikafka.spark.source.source_options import SourceOptions
     from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
+    from minikafka.tools.log_dir_entries import passed_over_in
     from minikafka.tools.verify.log_dir_verifier import partitions_of
 
     if to is not None:
         require_outside_log_dirs(to)
         require_no_log_dirs_in(to)
     local = [path for path in paths if "://" not in path]
+    for line in (line for path in local for line in passed_over_in(Path(path))):
+        tell(f"Warning: {line}", err=True)
     asked = SourceOptions.of_batch({**job.reads, **source, "path": "."})
     subscription = asked.subscription if len(local) == len(paths) else None
     if metadata is not None and "://" not in metadata:

@@ -12,14 +12,14 @@ from pathlib import Path
 import click
 
 from minikafka.common.file_kind import leads_to_file
-from minikafka.log.partition_files import FOLLOW_LINKS
+from minikafka.log.partition_files import FOLLOW_LINKS, passed_over
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
-from minikafka.tools.verify.findings import Finding, Note
+from minikafka.tools.verify.findings import Fate, Finding, Note
 from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
@@ -52,6 +52,9 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
             partitions += found
         except TOLD as error:
             unread.append(describe(error))
+        if directory not in given:
+            stays = Fate.STAYS, "it stays"
+            findings += [Finding(directory, None, None, what, *stays) for what in passed_over(directory)]
     report_beside(given, findings.append, unread.append)
     with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:

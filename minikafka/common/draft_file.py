@@ -4,6 +4,7 @@ Whoever is killed meanwhile leaves the draft. The one who writes holds its lock,
 those of processes that are gone.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -21,22 +22,39 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def draft_of(file: Path) -> Iterator[BinaryIO]:
+def draft_of(file: Path, *, is_new: bool = False) -> Iterator[BinaryIO]:
     """An empty file to write into, which takes the place of `file` at the end of the `with` block, unless that raises.
 
-    A stop in between leaves the old file. What had the name goes, and of a link only the link. Raises OSError, for a
-    directory of that name for instance.
+    A stop in between leaves the old file. What had the name goes, and of a link only the link; where the file `is_new`,
+    FileExistsError is raised instead. Raises OSError, for a directory of that name for instance.
     """
     draft, opened = _new_draft(file.parent)
     try:
         with opened:
             yield opened
             opened.flush()
-            file_ops.rename(draft, file)  # still locked: once it has the file's name, nobody takes it for a draft
+            # Still locked: once it has the file's name, nobody takes it for a draft.
+            (move_to_free_name if is_new else file_ops.rename)(draft, file)
     except BaseException:
         with suppress(OSError):
             file_ops.delete_if_exists(draft)
         raise
+
+
+def move_to_free_name(source: Path, target: Path) -> None:
+    """Give `source` the name `target`. Raises FileExistsError where something has this name, even since a moment ago;
+    OSError.
+    """
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        file_ops.rename(source, target)
+    else:
+        source.unlink()
 
 
 def remove_left_drafts(directory: Path) -> None:

@@ -16,6 +16,7 @@ from minikafka.jvm.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, j
 
 ARTIFACTS = (
     "kafka-clients",
+    "kafka-group-coordinator",
     "kafka-metadata",
     "kafka-raft",
     "kafka-server",
@@ -27,6 +28,7 @@ ARTIFACTS = (
 # What the jars of the version that minikafka mirrors hold, so that nobody compares with something else.
 _SHA256 = {
     "kafka-clients": "cd62781ce1a7a7890038577c7d098bda0cdcd7a09d0abdd57f334f2c09002617",
+    "kafka-group-coordinator": "582f16b41ee7119897ae7651c76b452887f9b0489c3c7ecbee52c4d8579be0dd",
     "kafka-metadata": "2f94cf635512acaa56d3485da2393297a04d9d01d191ed719b2a62967658ff21",
     "kafka-raft": "25f0284789214ece849933320db5a7ae5a656321faf1aef669d03c957cb52ca3",
     "kafka-server": "2daf07989e51784167e3f385eb351466612eb611bd2512e93df40009de18b8a4",

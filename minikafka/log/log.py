@@ -464,7 +464,7 @@ class Log:
         Kafka: `UnifiedLog.maybeIncrementHighWatermark`.
         """
         # 1. A leader cannot have replicated what it does not have.
-        if new_high_watermark.message_offset > self._local_log.log_end_offset_metadata.message_offset:
+        if new_high_watermark.message_offset > self.log_end_offset:
             raise IllegalArgumentException(
                 f"High watermark {new_high_watermark} update exceeds current log end offset "
                 f"{self._local_log.log_end_offset_metadata}"

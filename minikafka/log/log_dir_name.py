@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import KafkaException, NumberFormatException
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
@@ -69,13 +70,14 @@ def parse_topic_partition_name(directory: Path) -> TopicPartition:
 def partition_directories(log_dir: Path, *, stop_at_os_errors: bool = False) -> list[tuple[Path, TopicPartition]]:
     """The partition directories in a log directory, by name; none if the log directory cannot be listed.
 
-    A link that leads nowhere, in a circle say, is no directory, and neither is an entry that cannot be looked at. With
-    `stop_at_os_errors`, such an entry, and a log directory that cannot be listed, raise OSError. The cluster's metadata
+    A link that leads nowhere, in a circle say, is no directory, and neither is an entry that cannot be looked at, nor
+    one whose name is not UTF-8 (`is_found_by_java`). With `stop_at_os_errors`, an entry that cannot be looked at, and a
+    log directory that cannot be listed, raise OSError. The cluster's metadata
     and the cache of remote storage, which a log directory may also hold, are left out. Raises KafkaException for any
     other directory whose name is not that of a partition. Kafka: `LogManager.loadLogs`.
     """
     try:
-        names = sorted(os.listdir(log_dir))
+        names = sorted(filter(is_found_by_java, os.listdir(log_dir)))
     except OSError:
         if stop_at_os_errors:
             raise

@@ -7,6 +7,7 @@ A file's name begins with a base offset of at least 20 digits, so that names sor
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.java.java_file_names import name_in_java
 from minikafka.common.java.java_numbers import parse_long
 
 LOG_FILE_SUFFIX = ".log"
@@ -68,7 +69,7 @@ def offset_from_file_name(name: str) -> int:
 
 def offset_from_file(file: Path) -> int:
     """The offset in a file's name. Kafka: `LogFileUtils.offsetFromFile`."""
-    return offset_from_file_name(file.name)
+    return offset_from_file_name(name_in_java(file.name))
 
 
 def is_log_file(file: Path) -> bool:

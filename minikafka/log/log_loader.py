@@ -17,6 +17,7 @@ from minikafka.common.errors import (
     LogSegmentOffsetOverflowException,
 )
 from minikafka.common.file_kind import leads_to_file
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -447,10 +448,13 @@ class LogLoader:
         delete_segment_files(self, to_delete, async_delete=True)
 
     def _files(self) -> list[Path]:
-        """The directory's regular files by name; none if it cannot be listed, or OSError if `stop_at_os_errors`."""
+        """The regular files that Java finds in the directory, by name.
+
+        None if it cannot be listed; OSError if `stop_at_os_errors`.
+        """
         try:
             with os.scandir(self.dir) as entries:
-                names = sorted(entry.name for entry in entries if leads_to_file(entry))
+                names = sorted(entry.name for entry in entries if is_found_by_java(entry.name) and leads_to_file(entry))
             return [self.dir / name for name in names]
         except OSError:
             if self.stop_at_os_errors:

@@ -12,6 +12,7 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECK
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IOException
 from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
+from minikafka.common.java.java_file_names import escaped_name, is_found_by_java
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -74,11 +75,11 @@ def require_regular(file: Path, *, follow_links: bool | None = None) -> None:
 def look_into(directory: Path, *, follow_links: bool | None = None) -> PartitionFiles:
     """What a partition's directory holds; nothing is opened.
 
-    Subdirectories are ignored, as in Kafka, unless one has the name of a file that Kafka would make. Raises OSError
-    when the directory cannot be listed.
+    Subdirectories are ignored, as in Kafka, unless one has the name of a file that Kafka would make; and so is what
+    `passed_over` names. Raises OSError when the directory cannot be listed.
     """
     looked_at = PartitionFiles([], [])
-    for name in sorted(os.listdir(directory)):
+    for name in sorted(filter(_is_seen, os.listdir(directory))):
         file = directory / name
         objection = objection_to(file, follow_links=follow_links)
         if objection is None:
@@ -86,6 +87,22 @@ def look_into(directory: Path, *, follow_links: bool | None = None) -> Partition
         elif has_name_of_a_file(name) or not file.is_dir() or (file.is_symlink() and not follow_links):
             looked_at.objections.append((file, objection))
     return looked_at
+
+
+def passed_over(directory: Path) -> list[str]:
+    """A line for each entry of a partition's directory, or of a log directory, that Kafka passes over whatever it is,
+    since its name is not UTF-8. None if the directory cannot be listed.
+    """
+    try:
+        names = sorted(name for name in os.listdir(directory) if not _is_seen(name))
+    except OSError:
+        return []
+    return [f"the name of {escaped_name(name)} is not UTF-8: Kafka passes over it" for name in names]
+
+
+def _is_seen(name: str) -> bool:
+    """Kafka asks for snapshots by `Path`, which keeps the bytes of a name, and for all else by `File`."""
+    return is_found_by_java(name) or name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX)
 
 
 def is_loaded(name: str) -> bool:

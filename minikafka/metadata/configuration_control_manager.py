@@ -1,4 +1,4 @@
-"""The settings of topics and brokers, as far as a controller checks and reads them."""
+"""The settings of topics, brokers, groups and metrics of clients, as far as a controller checks and reads them."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -22,6 +22,7 @@ from minikafka.common.kafka_settings import kafka_settings
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.messages.cluster_metadata import ClearElrRecord, ConfigRecord, MetadataRecord
+from minikafka.metadata import client_metrics_configs, group_config
 from minikafka.metadata.metadata_log import MetadataLog
 
 MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
@@ -272,6 +273,12 @@ class ConfigurationControlManager:
         elif resource.type is ConfigResourceType.BROKER:
             if resource.name and _broker_id(resource.name) < 0:
                 raise InvalidRequestException("Invalid negative broker ID.")
+        elif resource.type is ConfigResourceType.CLIENT_METRICS:
+            client_metrics_configs.validate(resource.name, settings)
+        elif resource.type is ConfigResourceType.GROUP:
+            if not resource.name:
+                raise InvalidRequestException("Default group resources are not allowed.")
+            group_config.validate(settings, self._static_config)
         else:
             raise InvalidRequestException(f"Unknown resource type {resource.type.name}")
 

@@ -70,8 +70,8 @@ class ReplicaFetcher:
     - After an error a partition is left alone for `fetch_backoff_ms`, by the given clock. One whose log cannot be
       cut or written, or whose leader has a newer epoch, is given up until this broker is told anew who leads it.
 
-    Simpler than Kafka: there is no thread (whoever has the fetcher calls `do_work`), where Kafka's would wait for work
-    `do_work` returns; no metrics, throttling, tiered logs, or moves between log directories.
+    Who has the fetcher calls `do_work`; a `ReplicaFetcherThread` does so by itself. Simpler than Kafka: no metrics,
+    throttling, tiered logs, or moves between log directories.
 
     Kafka: `kafka.server.AbstractFetcherThread`, `kafka.server.ReplicaFetcherThread`.
     """
@@ -99,25 +99,29 @@ class ReplicaFetcher:
 
     # A round
 
-    def do_work(self) -> None:
+    def do_work(self) -> bool:
         """Cut what has to be cut, fetch once, and wake those who wait for a high watermark that has moved.
 
+        The result is False where there was nothing to fetch.
         Kafka: `ReplicaFetcherThread.doWork`, `AbstractFetcherThread.doWork`.
         """
         # 1. Logs that must be cut before anything is fetched into them.
         self._maybe_truncate()
         # 2. One fetch for all partitions that are ready.
-        self._maybe_fetch()
+        has_fetched = self._maybe_fetch()
         # 3. Consumers may read from this replica, too.
         self._complete_delayed_fetch_requests()
+        return has_fetched
 
-    def _maybe_fetch(self) -> None:
+    def _maybe_fetch(self) -> bool:
         """Kafka: `AbstractFetcherThread.maybeFetch`."""
         with self._partition_map_lock:
             replica_fetch, partitions_with_error = self.leader.build_fetch(self._partition_states.partition_state_map)
             self._handle_partitions_with_errors(partitions_with_error, "maybe_fetch")
-        if replica_fetch is not None:
-            self._process_fetch_request(replica_fetch)
+        if replica_fetch is None:
+            return False
+        self._process_fetch_request(replica_fetch)
+        return True
 
     def _process_fetch_request(self, replica_fetch: ReplicaFetch) -> None:
         """Send a fetch request and take its answers in. Kafka: `AbstractFetcherThread.processFetchRequest`."""
@@ -636,14 +640,24 @@ class ReplicaFetcher:
         """How far a partition is, None if it is not followed here. Kafka: `AbstractFetcherThread.fetchState`."""
         return self._partition_states.state_value(topic_partition)
 
-    def shutdown(self) -> None:
-        """End: a request that is underway fails without a word. Kafka: `AbstractFetcherThread.shutdown`."""
+    def initiate_shutdown(self) -> None:
+        """Let a request that is underway in another thread fail without a word.
+
+        Kafka: `ReplicaFetcherThread.initiateShutdown`.
+        """
         self._is_running = False
         try:
             self.leader.initiate_close()
+        except Exception:
+            self._logger.exception("failed to begin to close the connection to the leader")
+
+    def shutdown(self) -> None:
+        """End, and close the connection. Kafka: `AbstractFetcherThread.shutdown`."""
+        self.initiate_shutdown()
+        try:
             self.leader.close()
         except Exception:
-            self._logger.exception("failed to close the connection to the leader", self.name)
+            self._logger.exception("failed to close the connection to the leader")
 
     # What the logs say
 

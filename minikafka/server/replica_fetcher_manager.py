@@ -16,6 +16,7 @@ from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchSta
 from minikafka.server.partition_fetch_state import PartitionFetchState
 from minikafka.server.remote_leader_end_point import RemoteLeaderEndPoint
 from minikafka.server.replica_fetcher import FollowedReplicas, ReplicaFetcher
+from minikafka.server.replica_fetcher_thread import ReplicaFetcherThread
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ class BrokerIdAndFetcherId(NamedTuple):
 class ReplicaFetcherManager:
     """Has a fetcher for each leader, or several (`num.replica.fetchers`), and divides the partitions among them.
 
-    Fetchers do nothing by themselves: `do_work` lets each of them go one round.
+    Each fetcher has a thread, if the manager was told so. Else they do nothing by themselves: `do_work` lets each of
+    them go one round.
 
     Kafka: `kafka.server.AbstractFetcherManager`, `kafka.server.ReplicaFetcherManager`.
     """
@@ -45,13 +47,20 @@ class ReplicaFetcherManager:
         time: Time,
         broker_epoch_supplier: Callable[[], int],
         connect: Callable[[BrokerEndPoint, int], BlockingSend],
+        *,
+        has_threads: bool = False,
     ):
-        """`connect(leader, fetcher_id)` makes the connection that a fetcher asks its leader through."""
+        """`connect(leader, fetcher_id)` makes the connection that a fetcher asks its leader through.
+
+        `has_threads`: whether each fetcher goes round by itself; then the connection waits for answers.
+        """
         self._broker_config = broker_config
         self._replica_manager = replica_manager
         self._time = time
         self._broker_epoch_supplier = broker_epoch_supplier
         self._connect = connect
+        self._has_threads = has_threads
+        self._threads: dict[ReplicaFetcher, ReplicaFetcherThread] = {}
         self._num_fetchers_per_broker = broker_config.num_replica_fetchers
         self._lock = threading.RLock()  # guards the fetchers, not what they do
         self.fetcher_thread_map: dict[BrokerIdAndFetcherId, ReplicaFetcher] = {}
@@ -80,13 +89,15 @@ class ReplicaFetcherManager:
                 key = BrokerIdAndFetcherId(leader.id, fetcher_id)
                 fetcher = self.fetcher_thread_map.get(key)
                 if fetcher is not None and fetcher.leader.broker_end_point != leader:
-                    fetcher.shutdown()
+                    self._end(fetcher)
                     fetcher = None
                 # 3. One is made where there is none.
                 if fetcher is None:
                     fetcher = self.fetcher_thread_map[key] = self._create_fetcher(fetcher_id, leader)
                 # 4. It takes over.
                 fetcher.add_partitions(initial_fetch_offsets)
+                if (thread := self._threads.get(fetcher)) is not None:
+                    thread.wake_up()
                 logger.info("Added fetcher to broker %d for partitions %s", leader.id, list(initial_fetch_offsets))
 
     def _create_fetcher(self, fetcher_id: int, source_broker: BrokerEndPoint) -> ReplicaFetcher:
@@ -98,14 +109,22 @@ class ReplicaFetcherManager:
             self._broker_epoch_supplier,
             self._time,
         )
-        return ReplicaFetcher(
+        backoff_ms = self._broker_config.replica_fetch_backoff_ms
+        fetcher = ReplicaFetcher(
             f"ReplicaFetcher-{fetcher_id}-{source_broker.id}",
             leader,
             self.failed_partitions,
             self._replica_manager,
-            self._broker_config.replica_fetch_backoff_ms,
+            backoff_ms,
             self._time,
         )
+        if self._has_threads:
+            self._threads[fetcher] = ReplicaFetcherThread(fetcher, backoff_ms)
+            self._threads[fetcher].start()
+        return fetcher
+
+    def _end(self, fetcher: ReplicaFetcher) -> None:
+        (self._threads.pop(fetcher, None) or fetcher).shutdown()
 
     def remove_fetcher_for_partitions(
         self, partitions: Iterable[TopicPartition]
@@ -170,7 +189,7 @@ class ReplicaFetcherManager:
                     state.topic_id, fetcher.leader.broker_end_point, state.current_leader_epoch, state.fetch_offset
                 )
             if key.fetcher_id >= new_size:
-                fetcher.shutdown()
+                self._end(fetcher)
         self.add_fetcher_for_partitions(moved)
 
     def shutdown_idle_fetcher_threads(self) -> None:
@@ -178,12 +197,12 @@ class ReplicaFetcherManager:
         with self._lock:
             for key, fetcher in list(self.fetcher_thread_map.items()):
                 if not fetcher.partition_count:
-                    fetcher.shutdown()
+                    self._end(fetcher)
                     del self.fetcher_thread_map[key]
 
     def shutdown(self) -> None:
         """End all fetchers. Kafka: `ReplicaFetcherManager.shutdown`, `AbstractFetcherManager.closeAllFetchers`."""
         with self._lock:
             for fetcher in self.fetcher_thread_map.values():
-                fetcher.shutdown()
+                self._end(fetcher)
             self.fetcher_thread_map.clear()

@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.file_kind import leads_to_directory
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
+from minikafka.log.partition_files import passed_over
 
 PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 
@@ -33,6 +37,15 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
     if not partitions and META_PROPERTIES_NAME not in names:
         raise neither(directory)
     return partitions, [path.name for path in others]
+
+
+def passed_over_in(directory: Path) -> list[str]:
+    """What `passed_over` says of `directory`, and of the partitions in it if it is a log directory, each on a line."""
+    there = [directory]
+    with suppress(OSError):
+        if is_log_dir(directory):
+            there += [path for path in sorted(directory.iterdir()) if may_be_partition(path)]
+    return [f"{each}: {what}" for each in there for what in passed_over(each)]
 
 
 def duplicates(directories: Iterable[Path]) -> dict[Path, Path]:
@@ -81,8 +94,8 @@ def is_log_dir(directory: Path) -> bool:
 
 
 def may_be_partition(path: Path) -> bool:
-    """True for a directory with a partition's name, except a log directory that has such a name, `broker-0` say."""
-    if not (path.is_dir() and has_name_of_partition(path)):
+    """True for a directory with a partition's name that Kafka finds, but for a log directory of such a name."""
+    if not (is_found_by_java(path.name) and path.is_dir() and has_name_of_partition(path)):
         return False
     try:
         return not _holds_partitions(path)
@@ -95,8 +108,13 @@ STRAY = "a directory whose name is not that of a partition"
 
 
 def is_stray(path: Path) -> bool:
-    """True for a directory in a log directory for which Kafka does not start. Kafka: `LogManager.loadLogs`."""
-    return path.is_dir() and path.name != REMOTE_LOG_INDEX_CACHE and not has_name_of_partition(path)
+    """True for a directory in a log directory for which Kafka does not start. Kafka: `LogManager.loadLogs`.
+
+    One in the place of the mark of a clean stop is none: Kafka has deleted it by then, or given up the log directory.
+    """
+    if not is_found_by_java(path.name) or path.name in (REMOTE_LOG_INDEX_CACHE, CLEAN_SHUTDOWN_FILE_NAME):
+        return False
+    return path.is_dir() and not has_name_of_partition(path)
 
 
 def neither(directory: Path) -> IllegalArgumentException:
@@ -110,7 +128,7 @@ def _holds_partitions(directory: Path) -> bool:
     with os.scandir(directory) as entries:
         return any(
             entry.name == META_PROPERTIES_NAME
-            or (leads_to_directory(entry) and has_name_of_partition(Path(entry.path)))
+            or (is_found_by_java(entry.name) and leads_to_directory(entry) and has_name_of_partition(Path(entry.path)))
             for entry in entries
         )
 

@@ -20,7 +20,7 @@ def both(kafka, tmp_path):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_drawn_requests_get_the_same_answers(both, seed):
-    compare_drawn_requests(both, seed, 2200)
+    compare_drawn_requests(both, seed, 2700)
 
 
 def compare_drawn_requests(both, seed, count):

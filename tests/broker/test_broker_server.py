@@ -29,6 +29,8 @@ from minikafka.log import partition_files
 from minikafka.log.log_config import LogConfig
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.kafka_config_def import kafka_config_def
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
 from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
@@ -111,6 +113,20 @@ def test_topics_and_records_survive_stops_and_kills_and_kafka_goes_on_with_them(
         new = [b"kafka-%d" % each for each in range(100)]
         produce(address, new)
         values += new
+
+
+def test_no_producer_gets_an_id_of_another_one_after_a_stop_or_a_kill(tmp_path):
+    make = request_class(ApiKeys.INIT_PRODUCER_ID)
+    request = request_bytes(ApiKeys.INIT_PRODUCER_ID, 4, make(transactional_id=None), correlation_id=1, client_id="c")
+    given = []
+    for end in (BrokerServer.kill, BrokerServer.stop, BrokerServer.kill):
+        server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+        server.start()
+        for _ in range(2):
+            answer = server.broker.handle(bytearray(request)).result
+            given.append(parse_response(ApiKeys.INIT_PRODUCER_ID, 4, answer)[1].producer_id)
+        end(server)
+    assert given == sorted(set(given)) and len(given) == 6
 
 
 @pytest.mark.slow

@@ -151,3 +151,74 @@ def test_a_setting_that_is_a_list_grows_and_shrinks(brokers):
     assert policies() == "compact"
     assert change(brokers, BROKER, "0", [("log.cleanup.policy", DELETE, None)]) == (0, None)
     assert policies() == "delete"
+
+
+REFUSED_BY_THE_CONTROLLER = [
+    # kind, name, settings: the error and its words; Kafka tells each in tests/slow/kafka_broker/test_admin_requests.py
+    (GROUP, "", {}, INVALID, "Default group resources are not allowed."),
+    (GROUP, "g", {"session.timeout.ms": "1"}, Errors.INVALID_CONFIG, "Unknown group config name: session.timeout.ms"),
+    (
+        GROUP,
+        "g",
+        {"consumer.session.timeout.ms": "44999"},
+        Errors.INVALID_CONFIG,
+        "consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms",
+    ),
+    (
+        GROUP,
+        "g",
+        {"streams.num.standby.replicas": "3"},
+        Errors.INVALID_CONFIG,
+        "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+    ),
+    (
+        GROUP,
+        "g",
+        {"share.auto.offset.reset": "by_duration:-PT0.5S"},
+        Errors.INVALID_CONFIG,
+        "Invalid value by_duration",
+    ),
+    (GROUP, "g", {"share.auto.offset.reset": "by_duration:PT"}, Errors.INVALID_CONFIG, "Invalid value by_duration:PT"),
+    (CLIENT_METRICS, "", {}, INVALID, "Subscription name can't be empty"),
+    (CLIENT_METRICS, "m", {"interval": "1"}, INVALID, "Unknown client metrics configuration: interval"),
+    (CLIENT_METRICS, "m", {"interval.ms": "99"}, INVALID, "Invalid value 99 for interval.ms, interval must be between"),
+    (CLIENT_METRICS, "m", {"match": "a=b"}, Errors.INVALID_CONFIG, "Illegal client matching pattern: a=b"),
+    (
+        CLIENT_METRICS,
+        "m",
+        {"match": "client_id=("},
+        Errors.INVALID_CONFIG,
+        "Illegal client matching pattern: client_id",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "settings", "wanted", "words"), REFUSED_BY_THE_CONTROLLER)
+def test_what_groups_and_metrics_of_clients_may_not_have(brokers, kind, name, settings, wanted, words):
+    for api in (ApiKeys.INCREMENTAL_ALTER_CONFIGS, ApiKeys.ALTER_CONFIGS):
+        error, told = change(brokers, kind, name, [(key, SET, value) for key, value in settings.items()], api=api)
+        assert error == wanted and told.startswith(words)
+
+
+def test_settings_of_groups_and_metrics_of_clients_are_told_and_listed_and_taken_back(brokers):
+    def own(kind, name):
+        (told,) = brokers.ask(0, ApiKeys.DESCRIBE_CONFIGS, 4, describe(kind, name, None)).results
+        return {each.name: each.value for each in told.configs if len(each.synonyms) > (kind is GROUP)}
+
+    def listed():
+        asks = request_class(ApiKeys.LIST_CONFIG_RESOURCES)(resource_types=[GROUP, CLIENT_METRICS])
+        told = brokers.ask(0, ApiKeys.LIST_CONFIG_RESOURCES, 1, asks).config_resources
+        return {(each.resource_type, each.resource_name) for each in told}
+
+    of_group, of_metrics = (
+        {"share.auto.offset.reset": "by_duration:P1DT1.5S"},
+        {"match": "client_id=a.*", "metrics": "*"},
+    )
+    for kind, name, settings in ((GROUP, "g", of_group), (CLIENT_METRICS, "m", of_metrics)):
+        changes = [(key, SET, value) for key, value in settings.items()]
+        assert change(brokers, kind, name, changes, validate_only=True) == (0, None)
+        assert own(kind, name) == {} and (kind, name) not in listed()
+        assert change(brokers, kind, name, changes) == (0, None)
+        assert own(kind, name) == settings and (kind, name) in listed()
+        assert change(brokers, kind, name, [], api=ApiKeys.ALTER_CONFIGS) == (0, None)
+        assert own(kind, name) == {} and (kind, name) not in listed()

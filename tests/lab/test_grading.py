@@ -216,7 +216,7 @@ def test_functions_that_never_end_or_take_all_memory_are_stopped(school, spark):
         (["class", "--lesson", ""], "--lesson '' names no lesson; without --lesson all are graded"),
         (["class", "--seconds", "nan"], "--seconds nan is no time"),
         ([], "Missing argument 'DIR...'"),
-        (["class", "link"], "link is a link to "),
+        (["link"], "link: it is a link to "),
     ],
 )
 def test_what_cannot_be_graded_is_told_in_one_line(school, arguments, said):
@@ -224,6 +224,20 @@ def test_what_cannot_be_graded_is_told_in_one_line(school, arguments, said):
         (school / "link").symlink_to("course", target_is_directory=True)
     ended = graded(school, *arguments, cwd=school, env={**os.environ, "PYTHONPATH": os.getcwd()})
     assert (ended.returncode, ended.stdout) == (2, "") and said in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_a_link_in_a_class_costs_only_its_own_points(school):
+    """A pupil may have linked to somebody else's work, or to the solutions."""
+    with suppress(FileExistsError):
+        (school / "linked").symlink_to("course", target_is_directory=True)
+    pupil = sorted((school / "class").iterdir())[0]
+    ended = graded(school, str(pupil), "linked", cwd=school, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    assert ended.returncode == 0, ended.stderr
+    *reasons, _, linked = ended.stdout.splitlines()
+    assert linked.startswith("linked  0 of ") and ended.stdout.splitlines()[-2].startswith(pupil.name)
+    told = [line for line in reasons if line.startswith("linked: ")]
+    assert told and all(f"not graded: it is a link to {school / 'course'}" in line for line in told)
 
 
 @pytest.mark.parametrize(

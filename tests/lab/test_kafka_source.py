@@ -47,8 +47,14 @@ def test_declarations_are_told_from_calls():
         new Thread(() -> run(1)) {
             public void inner() {
     }
+
+    static class B {
+        boolean packagePrivate(int x) {
+            other(x) {
+        else if (x) {
+        return wrong(x) {
 }"""
-    assert lines_of(java, scala=False) == {"run": [2], "other": [8], "inner": [11]}
+    assert lines_of(java, scala=False) == {"run": [2], "other": [8], "inner": [11], "packagePrivate": [15]}
     assert lines_of("class A {\n  private[log] def run(x: Int): Int = {\n    other(x)\n", scala=True) == {"run": [2]}
 
 

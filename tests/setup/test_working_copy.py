@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -291,16 +292,13 @@ def test_a_desk_that_an_earlier_version_laid_follows_the_course(course, table):
 KILLED = """
 import os, sys
 from pathlib import Path
-from minikafka.common import file_ops
 from minikafka.lab.course import working_copy
-{more}
-def die(operation, path):
-    if operation == {operation!r} and path.name == {name!r}:
+def die(event, paths):
+    if event in ("os.link", "os.rename") and Path(paths[1]).name == sys.argv[3]:
         os.kill(os.getpid(), 9)
-with file_ops.observe(die):
-    working_copy.lay_out(Path(sys.argv[1]), Path(sys.argv[2]))
+sys.addaudithook(die)
+working_copy.lay_out(Path(sys.argv[1]), Path(sys.argv[2]))
 """
-BEFORE_RENAME = "file_ops.rename = lambda draft, file: file_ops._tell('rename', file)"
 
 
 @pytest.mark.parametrize("name", ["01-segments.ipynb", "0.log", working_copy.LAID_OUT])
@@ -308,8 +306,7 @@ def test_what_a_start_left_that_was_killed_is_removed_by_the_next_and_nothing_el
     if name == working_copy.LAID_OUT:
         working_copy.lay_out(course, table)
         (course / "01-segments.ipynb").write_text("the next edition")
-    script = KILLED.format(operation="rename", name=name, more=BEFORE_RENAME)
-    killed = subprocess.run([sys.executable, "-c", script, course, table], timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED, course, table, name], timeout=60)
     assert killed.returncode == -signal.SIGKILL
     left = list(table.rglob(".*.tmp"))
     assert left and all(path.is_file() for path in left)
@@ -336,6 +333,63 @@ def test_fresh_resets_one_notebook_and_keeps_the_edited_ones(course, table):
         assert kept == table / f"01-segments-edited-{number}.ipynb"
         assert kept.read_text() == f"mine {number}"
         assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
+
+
+@pytest.fixture(params=["before it is moved", "before the new one comes", "before both"])
+def editor(request, table, monkeypatch):
+    """An editor that saves 01-segments.ipynb, as JupyterLab does, between a look at it and a change; what it saved."""
+    notebook, saved = table / "01-segments.ipynb", []
+
+    def save():
+        draft = table / "draft of the editor"
+        saved.append(f"save {len(saved) + 1}")
+        draft.write_text(saved[-1])
+        os.replace(draft, notebook)
+
+    def saves_before(function, is_meant):
+        def saved_before(source, target, **options):
+            if not is_meant(source, target) or len(saved) > 1:
+                return function(source, target, **options)
+            save()
+            return function(source, target, **options)
+
+        return saved_before
+
+    def start():
+        if request.param != "before the new one comes":
+            monkeypatch.setattr(Path, "rename", saves_before(Path.rename, lambda source, target: source == notebook))
+        if request.param != "before it is moved":
+            monkeypatch.setattr(os, "link", saves_before(os.link, lambda source, target: target == notebook))
+        return saved
+
+    return start
+
+
+def texts(table):
+    return {path.read_text() for path in table.glob("01-segments*.ipynb")}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_an_editor_saves_while_a_new_edition_comes_is_kept(course, table, editor, is_there):
+    working_copy.lay_out(course, table)
+    (course / "01-segments.ipynb").write_text("the next edition")
+    if not is_there:
+        (table / "01-segments.ipynb").unlink()
+    saved = editor()
+    working_copy.lay_out(course, table)
+    assert (table / "01-segments.ipynb").read_text() == (saved or ["the next edition"])[-1]
+    assert "01-segments.ipynb as the course has it" not in texts(table)
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_what_an_editor_saves_while_a_notebook_is_made_fresh_is_kept(course, table, editor, is_edited):
+    working_copy.lay_out(course, table)
+    if is_edited:
+        (table / "01-segments.ipynb").write_text("mine")
+    saved = editor()
+    working_copy.fresh("01-segments", course, table)
+    assert saved[-1] in texts(table)
+    assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
 
 
 def test_fresh_keeps_nothing_of_an_unchanged_notebook(course, table):

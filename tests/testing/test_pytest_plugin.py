@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.spark_connector import connector_jars
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
+from tests.spark.quick_java import QUICK_JAVA
+
 REPOSITORY = Path(__file__).parents[2]
+SESSIONS = {"PYTHONPATH": str(REPOSITORY), "PYSPARK_PYTHON": sys.executable}
 PAGE = (REPOSITORY / "docs/testing.md").read_text(encoding="utf-8")
 
 
@@ -17,7 +22,7 @@ def run_pytest(path, *options):
     """Run the tests in `path` in a process of their own, with the plugin by its name, and no other one."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "minikafka.pytest_plugin", *options, str(path)],
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
+        env={**os.environ, **QUICK_JAVA, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", **SESSIONS},
         cwd=path.parent, capture_output=True, text=True,
     )  # fmt: skip
 
@@ -77,12 +82,39 @@ def test_topics(minikafka_broker):
     assert "1 passed, 1 error" in process.stdout, process.stdout
 
 
+SESSION = """
+import pytest
+from benchmarks.spark_bench_session import session
+
+@pytest.fixture
+def spark():
+    with session(2, {jars}) as spark:
+        yield spark
+"""
+
+
+def run_examples(directory, *options):
+    """Run those of the page; returns how it ended, and how many tests there are."""
+    examples = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    path = directory / "test_examples.py"
+    path.write_text("\n\n".join(examples))
+    return run_pytest(path, *options), sum(len(re.findall("^def test_", each, re.MULTILINE)) for each in examples)
+
+
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path):
-    examples = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    path = tmp_path / "test_examples.py"
-    path.write_text("\n\n".join(examples))
-    process = run_pytest(path)
-    count = sum(len(re.findall("^def test_", example, re.MULTILINE)) for example in examples)
-    assert process.returncode == 0 and f"{count} passed" in process.stdout, process.stdout
-    assert count >= 6
+    process, count = run_examples(tmp_path, "-k", "not spark")
+    assert process.returncode == 0 and f"{count - 1} passed, 1 deselected" in process.stdout, process.stdout
+    assert count >= 7
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_example_for_spark_runs(tmp_path):
+    try:
+        jars = connector_jars()
+    except KafkaJarsUnavailableError as unavailable:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(unavailable))
+    (tmp_path / "conftest.py").write_text(SESSION.format(jars=jars))
+    process, _ = run_examples(tmp_path, "-k", "spark")
+    assert process.returncode == 0 and "1 passed" in process.stdout, process.stdout

@@ -647,8 +647,12 @@ def test_names_that_are_no_utf_8(log_dir):
         capture_output=True,
     )
     assert (run.returncode, run.stderr) == (1, b"")
-    assert run.stdout.startswith(partition + b"/note\xfe: no file of Kafka's")
+    assert run.stdout.startswith(os.fsencode(log_dir) + b": the name of p\\xff-0 is not UTF-8: Kafka passes over it")
     assert len(verify(log_dir, code=1)) == 1
+    # Who names the directory itself means it.
+    run = subprocess.run([sys.executable, "-m", "minikafka", "verify", partition], env=ENVIRONMENT, capture_output=True)
+    assert (run.returncode, run.stderr) == (1, b"")
+    assert run.stdout.startswith(partition + b": the name of note\\xfe is not UTF-8: Kafka passes over it")
 
 
 # Many segments

@@ -22,10 +22,11 @@ from minikafka.lab.course.working_copy import (
     laid_in,
     leads_to,
     read_laid,
+    replace_unchanged,
     with_pictures_beside,
 )
 from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.plain_file import json_bytes, read_plain_file, replace_plain_file
+from minikafka.lab.exercises.plain_file import json_bytes, put_new_file, read_plain_file
 
 NAME = "minikafka-work.json"
 """What the file is called when it leaves the browser, which may add a number."""
@@ -185,12 +186,11 @@ def take(file: Path, desk: Path = DESK) -> list[str]:
         known = [laid_in(path) for path in [target, *target.parent.glob(f"{target.stem}-taken-*.ipynb")]]
         if any(each is not None and each.cells == cells for each in known):
             told.append(f"{name}: here already")
-        elif not is_changed(laid_in(target), laid.get(name)):
-            replace_plain_file(target, data)
+        elif not is_changed(laid_in(target), laid.get(name)) and replace_unchanged(target, data, laid.get(name)):
             told.append(f"{name}: taken")
         else:
             beside = free_name(target, "taken")
-            replace_plain_file(beside, data)
+            put_new_file(beside, data)
             told.append(f"{name}: yours here was changed, too, and stays; the one taken is {beside.name}, beside it")
     progress.merge(desk, work.progress)
     done = sum(bool(entry["done"]) for entries in work.progress.values() for entry in entries.values())

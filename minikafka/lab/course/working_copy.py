@@ -30,13 +30,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minikafka.common.at_hand import LOCK_EX, flock
-from minikafka.common.draft_file import remove_left_drafts
+from minikafka.common.draft_file import move_to_free_name, remove_left_drafts
 from minikafka.common.errors import IOException
 from minikafka.common.python_source import parse
 from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name, whole_before
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.blanks import is_blank, is_stub
-from minikafka.lab.exercises.plain_file import json_bytes, read_plain_file, replace_plain_file
+from minikafka.lab.exercises.plain_file import json_bytes, put_new_file, read_plain_file, replace_plain_file
 from minikafka.lab.exercises.predict_call import PredictCall, predict_calls_in
 from minikafka.lab.exercises.progress import LAID_OUT
 from minikafka.lab.lesson_folders import REBUILD
@@ -71,24 +71,32 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
             if not leads_to(target, desk):
                 continue
             if os.path.lexists(target):
-                before, now, wanted = laid.get(name), laid_in(target), laid_of(_to_lay(source))
+                data = _to_lay(source)
+                before, now, wanted = laid.get(name), laid_in(target), laid_of(data)
                 if now is not None and now.file == wanted.file:
                     laid[name] = wanted  # an earlier start may have been killed before it noted this
                     continue
                 if is_changed(now, before) or (before and before.file == wanted.file):
                     continue
-                laid[name] = _copy(source, target)
+                if not replace_unchanged(target, data, before):
+                    continue
+                laid[name] = wanted
             else:
-                laid[name] = _copy(source, target, _written_before(source, target))
+                try:
+                    laid[name] = _copy(source, target, _written_before(source, target))
+                except FileExistsError:  # an editor has just saved it
+                    continue
             copied.append(target)
         for name in _cut_into_halves(course).keys() & laid.keys():
             target = desk / name
             if leads_to(target, desk) and not is_changed(laid_in(target), laid[name]):
-                target.unlink()
-                del laid[name]
+                if (away := _take_away(target, laid[name])) is not None:
+                    away.unlink()
+                    del laid[name]
         workspace = desk / WORKSPACE
         if leads_to(workspace, desk) and not os.path.lexists(workspace):
-            _copy(_JUPYTER / "workspace.json", workspace)
+            with suppress(FileExistsError):  # JupyterLab has just written it
+                _copy(_JUPYTER / "workspace.json", workspace)
     return copied
 
 
@@ -102,16 +110,16 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     """
     source = course / meant(name, course)
     key = source.relative_to(course).as_posix()
-    target, kept = desk / key, None
+    target, data, kept = desk / key, _to_lay(source), None
     with _laying_out(desk) as laid:
         if not leads_to(target, desk):
             raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
-        if os.path.lexists(target):
-            now = laid_in(target)
-            if is_changed(now, laid.get(key)) and is_changed(now, laid_of(_to_lay(source))):
+        while not replace_unchanged(target, data, laid.get(key), laid_of(data)):
+            # Changed, or saved by an editor just now: it is kept, and then asked again.
+            if os.path.lexists(target):
                 kept = free_name(target)
                 target.rename(kept)
-        laid[key] = _copy(source, target)
+        laid[key] = laid_of(data)
     return kept
 
 
@@ -302,8 +310,51 @@ def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None
     """Lay `source` out at `target`, with the learner's `functions` in it; return what was laid out without these."""
     target.parent.mkdir(parents=True, exist_ok=True)
     data = _to_lay(source)
-    replace_plain_file(target, _with_functions(data, functions) if functions else data)
+    put_new_file(target, _with_functions(data, functions) if functions else data)
     return laid_of(data)
+
+
+def replace_unchanged(target: Path, data: bytes, *laid: Laid | None) -> bool:
+    """Put `data` where nothing stands, or one of `laid` in which the learner has not written.
+
+    An editor may save there at the same moment: then its file stays, and the result is False. Raises OSError.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    away = None
+    if os.path.lexists(target) and (away := _take_away(target, *laid)) is None:
+        return False
+    try:
+        put_new_file(target, data)
+    except FileExistsError:
+        is_replaced = False
+    except BaseException:
+        if away is not None:
+            _put_back(away, target)
+        raise
+    else:
+        is_replaced = True
+    if away is not None:
+        away.unlink()
+    return is_replaced
+
+
+def _take_away(target: Path, *laid: Laid | None) -> Path | None:
+    """Move what was laid out to a name beside it, which is returned; None where the learner has written in it.
+
+    It is looked at only then, when an editor that saves finds it no more.
+    """
+    away = free_name(target)
+    target.rename(away)
+    now = laid_in(away)
+    if not all(is_changed(now, each) for each in laid):
+        return away
+    _put_back(away, target)
+    return None
+
+
+def _put_back(away: Path, target: Path) -> None:
+    with suppress(FileExistsError):  # an editor has saved there: then both stay
+        move_to_free_name(away, target)
 
 
 def _cut_into_halves(course: Path) -> dict[str, list[str]]:

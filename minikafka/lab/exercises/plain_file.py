@@ -50,3 +50,11 @@ def replace_plain_file(file: Path, content: bytes) -> None:
         return
     with draft_of(file) as draft:
         draft.write(content)
+
+
+def put_new_file(file: Path, content: bytes) -> None:
+    """Put a new file with `content` where nothing is, as a whole. Raises FileExistsError where something has this name,
+    even since a moment ago; OSError.
+    """
+    with draft_of(file, is_new=True) as draft:
+        draft.write(content)

@@ -67,6 +67,11 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
         return Grade(submission.name, tuple(_marks(directories, lessons, terms)), tuple(unread))
 
 
+def not_graded(name: str, lessons: Iterable[Path], why: str) -> Grade:
+    """The grade of a submission of that name that is not looked at, with the reason `why` for each point."""
+    return Grade(name, tuple(Mark(task, 0, why) for lesson in lessons for task in tasks_of(lesson)))
+
+
 def _marks(directories: Sequence[Path], lessons: Iterable[Path], terms: Terms) -> list[Mark]:
     marks: list[Mark] = []
     for lesson in lessons:

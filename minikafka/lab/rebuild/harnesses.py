@@ -1,5 +1,5 @@
-"""Where a learner's function is tried: on one log, on a log directory, on brokers that replicate, or on the sockets of
-a broker. Each harness knows its workloads.
+"""Where a learner's function is tried: on one log, on a log directory, on brokers that replicate, on the sockets of a
+broker, or on a fetch session. Each harness knows its workloads.
 """
 
 from abc import ABC, abstractmethod
@@ -21,6 +21,7 @@ from minikafka.witness.connections.workload import ConnectionWorkload
 from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.kafka.kafka_fetch_sessions import KafkaFetchSessions
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from minikafka.witness.kafka.kafka_socket_server import KafkaSocketServer
 from minikafka.witness.log.draw import draw_workload
@@ -36,6 +37,10 @@ from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
 from minikafka.witness.replicas.run import ReplicaRunner
 from minikafka.witness.replicas.unique_ids import rename_without_unique_ids, without_unique_id
 from minikafka.witness.replicas.workload import ReplicaWorkload
+from minikafka.witness.sessions.draw import draw_session_workload
+from minikafka.witness.sessions.minikafka_sessions import MinikafkaSessions
+from minikafka.witness.sessions.run import SessionRunner
+from minikafka.witness.sessions.workload import SessionWorkload
 from minikafka.witness.spoken import say
 
 KAFKA, ENGINE = "Apache Kafka", "minikafka's own method"
@@ -219,6 +224,29 @@ class Connections(Harness):
         return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
 
 
+class Sessions(Harness):
+    """A fetch session, as `minikafka.witness.sessions.run` drives it: a `SessionWorkload`."""
+
+    tries = 100
+
+    def read(self, text: str) -> Any:
+        return SessionWorkload.parse(text)
+
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
+        return draw_session_workload(seed, operations, **knobs)
+
+    def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        runner = SessionRunner(KafkaFetchSessions(log_manager_jvm()) if judge == KAFKA else MinikafkaSessions())
+        rows: list[dict[str, Any]] = []
+        try:
+            for operation in workload:
+                rows.append(runner.apply(operation))
+        except LearnersError as stopped:
+            stopped.doing = str(operation)
+            raise
+        return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
+
+
 def _flat(observed: Any) -> dict[str, Any]:
     """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
     row: dict[str, Any] = {"error": observed.error, "answered": tuple(observed.answers)}
@@ -279,3 +307,4 @@ ONE_LOG: Harness = OneLog()
 LOG_DIRECTORY: Harness = LogDirectory()
 BROKERS: Harness = Brokers()
 CONNECTIONS: Harness = Connections()
+SESSIONS: Harness = Sessions()

@@ -61,10 +61,11 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str], li
         pages = [
             replace(
                 page,
-                live=address_of(page.source) if is_live(page.name) else "",
-                why_not_live=why_not_live(page.name),
+                live=address_of(page.source) if is_live(name) else "",
+                why_not_live=why_not_live(name),
             )
             for page in pages
+            for name in [posixpath.splitext(posixpath.basename(page.source))[0]]
         ]
     linked = [_with_links_to_pages(page, names) for page in [*pages, *texts]]
     everything = [_start_page(linked[: len(pages)], subtitles, texts), *linked]
@@ -91,10 +92,16 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str], texts: Sequence
         "Apache Kafka's storage layer, read in its source, stepped through in a Python twin that writes the same "
         "bytes, and checked by three witnesses: minikafka, Spark and Kafka."
     )
-    how = (
-        "These pages need no installation: move the sliders, answer the predictions, search. To change the code and to "
-        "have your own functions judged by Kafka, open the lessons as notebooks: <code>minikafka lab</code>."
+    here = "These pages need no installation: move the sliders, answer the predictions, search."
+    live = (
+        "To change the code, press <em>Open it live</em> at the top of a lesson: it then runs in your browser, and "
+        "minikafka's own methods judge your functions."
     )
+    elsewhere = "have your own functions judged by Kafka, open the lessons as notebooks: <code>minikafka lab</code>."
+    if any(page.live for page in pages):
+        how = f"{here} {live} To {elsewhere}"
+    else:
+        how = f"{here} To change the code and to {elsewhere}"
     listed = "".join(
         f'<li><a href="{text.name}.html">{escape(text.title)}</a></li>' for text in texts if is_listed(text)
     )

@@ -28,6 +28,7 @@ from pathlib import Path
 import click
 
 from minikafka.jvm.cache import cache_dir
+from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.course.progress_map import MAP, map_of
 from minikafka.lab.course.working_copy import laid_of
@@ -85,6 +86,10 @@ _IMPORTS_OF_THE_KERNEL = [
     f"import {_STAND_INS.stem}",
     "from pyodide_kernel import kernel_instance; kernel_instance.interpreter.Completer.use_jedi = False",
 ]
+_SAYS_WHY = (
+    "from minikafka.lab.site.read_only import say_why_before_errors; from pyodide_kernel import kernel_instance; "
+    "say_why_before_errors(kernel_instance.interpreter, {!r})"
+)
 _APPS = [word for app in ("notebooks", "tree", "edit", "consoles", "lab") for word in ("--apps", app)]
 """A lesson needs the first; its logo and its menus lead to the others."""
 _EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
@@ -100,13 +105,16 @@ def rebuilt() -> list[str]:
 
 
 def is_live(name: str) -> bool:
-    """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?"""
+    """Does the notebook of this name (without suffix) run in a browser, from its first cell to its last?
+
+    A translation has the name of the English one, and runs where that one does.
+    """
     return name in WHOLE or name in rebuilt()
 
 
 def why_not_live(name: str) -> str:
-    """A line that tells why the lesson of this name cannot run in a browser; "" for all others."""
-    return _READ_ONLY.get(name, "")
+    """A line that tells why the notebook of this name cannot run in a browser; "" for all others."""
+    return _READ_ONLY.get(name.removesuffix(REBUILD), "")
 
 
 def address_of(source: str) -> str:
@@ -236,16 +244,24 @@ def _compile_modules(pyodide: Path, imports: Path) -> None:
 def _imports() -> dict[str, list[str]]:
     """Of each notebook that runs in a browser, the statements by which it imports what is minikafka's."""
     return {
-        f"{NOTEBOOKS}/{notebook.name}": [
+        f"{NOTEBOOKS}/{notebook.relative_to(COURSE).as_posix()}": [
             line
             for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
             if cell["cell_type"] == "code"
             for line in "".join(cell["source"]).splitlines()
             if line.startswith(("from minikafka", "import minikafka"))
         ]
-        for notebook in sorted(COURSE.glob("*.ipynb"))
+        for notebook in [*notebooks(), *translations()]
         if is_live(notebook.stem)
     }
+
+
+def _begins() -> dict[str, list[str]]:
+    """Of each notebook by its path, the statements that run before its first cell: its imports, or, where it cannot
+    run, what lets its errors say why.
+    """
+    reasons = {f"{NOTEBOOKS}/{path.name}": why_not_live(path.stem) for path in notebooks()}
+    return _imports() | {path: [_SAYS_WHY.format(words)] for path, words in reasons.items() if words}
 
 
 def _pack(pyodide: Path) -> None:
@@ -267,7 +283,7 @@ def _pack(pyodide: Path) -> None:
         (pyodide / f"{name}{_PACKED}").write_bytes(gzip.compress(content, 9, mtime=0))
         if name != _PLAIN_TOO:
             (pyodide / name).unlink(missing_ok=True)
-    imports = {"kernel": _IMPORTS_OF_THE_KERNEL, "notebooks": _imports()}
+    imports = {"kernel": _IMPORTS_OF_THE_KERNEL, "notebooks": _begins()}
     (pyodide / "imports.json").write_text(json.dumps(imports), encoding="utf-8")
 
 

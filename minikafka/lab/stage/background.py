@@ -4,12 +4,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 from minikafka.common.at_hand import HAS_SPARK, HAS_THREADS, IN_A_BROWSER
 from minikafka.witness.spoken import say
+
+T = TypeVar("T")
 
 SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
 FOR_THE_FIRST_TIME = (
@@ -33,7 +36,7 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
     """
     if not (_in_a_notebook() and HAS_THREADS and _somebody_reads):
         return
-    import_spark()
+    _import_spark()
     from ipykernel.iostream import OutStream
 
     def run(task: Callable[[], object]) -> None:
@@ -49,7 +52,15 @@ def while_the_reader_reads(*work: Callable[[], object]) -> None:
         thread.start()
 
 
-def import_spark() -> None:
+@contextmanager
+def asked_beside(ask: Callable[..., T], *arguments: object) -> Iterator[Future[T]]:
+    """Within the block a thread of its own calls `ask(*arguments)`, which may need Spark; the future has its result."""
+    _import_spark()
+    with ThreadPoolExecutor(1) as beside:
+        yield beside.submit(ask, *arguments)
+
+
+def _import_spark() -> None:
     """Import Spark whole, where it is at hand, before there are two threads that may both need it.
 
     `pyspark` and `pyspark.sql` import each other: of two threads that begin with different ones of them, each would

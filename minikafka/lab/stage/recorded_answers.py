@@ -11,14 +11,13 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from minikafka.common.at_hand import HAS_SPARK
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.lab.lesson_folders import LESSONS
-from minikafka.lab.stage.background import import_spark, told_beside
+from minikafka.lab.stage.background import asked_beside, told_beside
 from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.observation import Observations
 from minikafka.witness.spoken import say
@@ -62,9 +61,7 @@ def three_answers(
     question = f"{asked}\n{workload}"
     if not HAS_SPARK:
         return ours(), *_recorded(question, workload)
-    import_spark()
-    with ThreadPoolExecutor(1) as beside:
-        from_spark = beside.submit(spark)
+    with asked_beside(spark) as from_spark:
         of_ours, of_kafka = ours(), kafka()
         answers = {"spark": from_spark.result(), "kafka": of_kafka}
     if RECORDED_IN in os.environ:

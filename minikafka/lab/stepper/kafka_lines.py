@@ -40,7 +40,12 @@ _MODULES = {  # artifact → the directory in which the repository keeps it
     "kafka-storage": "storage",
     "kafka_2.13": "core",
 }
-_IN_THE_FILE_OF = {"Acceptor": "SocketServer", "ConnectionQuotas": "SocketServer", "Processor": "SocketServer"}
+_IN_THE_FILE_OF = {
+    "Acceptor": "SocketServer",
+    "CachedPartition": "FetchSession",
+    "ConnectionQuotas": "SocketServer",
+    "Processor": "SocketServer",
+}
 """Classes that share a file with the one that it is named after."""
 _JAR = re.compile(r"(.+)-\d+\.\d+\.\d+-sources\.jar")
 _MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"
@@ -49,6 +54,9 @@ _JAVA = (
         rf"^(?: {{4}}| {{8,12}}(?={_MODIFIER}))(?:@\w+ )?(?:{_MODIFIER} )*(?:<[^(=]+> )?(?!return|new"
         r" |throw|else)(?:[\w.]+(?:<[^(=]*>)?(?:\[\])* )?(\w+)\("
     )
+)
+_JAVA_WITHIN = re.compile(  # one of a class inside it, without a modifier, whose body begins on the same line
+    r"^ {8}(?!return |new |throw |else )[\w.]+(?:<[^(=]*>)?(?:\[\])* (\w+)\([^;(]*\) (?:throws [\w., ]+ )?\{$"
 )
 _SCALA = re.compile(r"^ {2}(?:(?:override|private|protected|final)(?:\[\w+\])? )*def (\w+)(.*)$")
 
@@ -78,7 +86,7 @@ def lines_of(source: str, *, scala: bool) -> dict[str, list[int]]:
     """Method name → the lines on which a method of that name is declared."""
     found: dict[str, list[int]] = {}
     for number, words in enumerate(source.split("\n"), 1):
-        match = (_SCALA if scala else _JAVA).match(words)
+        match = _SCALA.match(words) if scala else _JAVA.match(words) or _JAVA_WITHIN.match(words)
         if match:
             found.setdefault(match.group(1), []).append(number)
     return found

@@ -6,10 +6,9 @@ many seconds after the workload's start the first record is that it has not had 
 for a read_committed consumer), None for none.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from minikafka.lab.stage.background import import_spark, told_while_starting
+from minikafka.lab.stage.background import asked_beside, told_while_starting
 from minikafka.lab.stage.file_readers import note_high_watermark, readable_by_lines
 from minikafka.lab.stage.readers import records_seen
 from minikafka.lab.stage.workbench import kafka_witness, scratch
@@ -31,9 +30,7 @@ def three_witnesses(workload: Any, committed: int) -> tuple[Any, Any, Any]:
     What the workload may do: see `readable_by_lines`.
     """
     kafka = kafka_witness()
-    import_spark()
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(_by_spark, workload, committed)
+    with asked_beside(_by_spark, workload, committed) as spark:
         ours = by_lag_job(workload, committed)
         theirs = None if kafka is None else _by_kafka(workload, committed, kafka)
         return ours, spark.result(), theirs

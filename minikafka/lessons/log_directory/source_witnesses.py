@@ -5,10 +5,9 @@ Each says after every operation which records a read_uncommitted and a read_comm
 former have a timestamp of `since` or later: what a query with a filter on time must find.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from minikafka.lab.stage.background import import_spark, told_while_starting
+from minikafka.lab.stage.background import asked_beside, told_while_starting
 from minikafka.lab.stage.file_readers import note_high_watermark, readable_by_lines
 from minikafka.lab.stage.readers import records_seen
 from minikafka.lab.stage.source_by_hand import Query
@@ -32,9 +31,7 @@ def three_witnesses(workload: Any, since: int) -> tuple[Any, Any, Any]:
     `since`: ms. What the workload may do: see `readable_by_lines`.
     """
     kafka = kafka_witness()
-    import_spark()
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(_by_spark, workload, since)
+    with asked_beside(_by_spark, workload, since) as spark:
         ours = by_data_source(workload, since)
         theirs = None if kafka is None else _by_kafka(workload, since, kafka)
         return ours, spark.result(), theirs

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # The wire: rebuild
 #
-# *Four functions to complete, and three methods of the broker's sockets to rewrite.*
+# *Four functions to complete, and four methods to rewrite: three of the broker's sockets, one of its fetch sessions.*
 #
-# **Time:** an hour: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
+# **Time:** an hour and ten minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `header_fields.hint()` gives one hint; each
@@ -159,3 +159,25 @@ def _respond(self, channel, answer):
 
 
 respond.check(_respond)
+
+# %% [markdown]
+# The last rung is about rule 5. A reader fetches in a session: `fetch 0 1 -2` names partitions 0 and 1, and forgets 2. Meanwhile `append 1 3` brings
+# three records to partition 1, `mark 1` a high watermark, `delete 1` a log start; `fail 1` an error, until `heal 1`; `ask_another 1` a better replica
+# to read from, `cut 1` a place where a follower must cut its log. Kafka's own `FetchManager` gets the same. After each fetch these must be equal: the
+# partitions in the answer, and those that were read, in their order.
+
+# %%
+from minikafka.lessons.wire.rungs import news
+
+news
+
+# %%
+def maybe_update_response_data(self, response):
+    """self: a CachedPartition, what the broker remembers of one partition of a session. It has high_watermark and local_log_start_offset: what the
+    reader knows, −1 for unknown. response: what was found in the partition now, with records (bytes), high_watermark, log_start_offset,
+    preferred_read_replica, error_code, and diverging_epoch.epoch. Returns whether the answer must have the partition, a bool.
+    """
+    return ___
+
+
+news.check(maybe_update_response_data)

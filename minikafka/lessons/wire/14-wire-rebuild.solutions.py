@@ -59,3 +59,11 @@ frame.check(receive)
 from minikafka.network.request import NoBytes
 
 respond.check(_respond)
+
+# %% [markdown]
+# Rung 4 notes what the reader will know, whatever the reason is for which it is told.
+
+# %%
+from minikafka.lessons.wire.rungs import news
+
+news.check(maybe_update_response_data)

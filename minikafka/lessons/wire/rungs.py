@@ -1,14 +1,15 @@
-"""The ladder of the lesson *The wire*: the header, the frame and the mute, and the way of an answer."""
+"""The ladder of the lesson *The wire*: the header, the frame and the mute, the way of an answer, a session's news."""
 
 from minikafka.common.errors import InvalidRequestException
 from minikafka.lab.exercises.task import Belief
-from minikafka.lab.rebuild.harnesses import CONNECTIONS
+from minikafka.lab.rebuild.harnesses import CONNECTIONS, SESSIONS
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import BAD_BYTES, RequestHeader
 from minikafka.network.request import NoBytes
 from minikafka.network.server.kafka_channel import ChannelMuteState, InvalidReceiveException, KafkaChannel
 from minikafka.network.server.socket_server import SocketServer
+from minikafka.server.fetch_session import CachedPartition
 
 _MANY_FORMS = "\n".join(f"send A {number}\nanswer {number}" for number in range(1, 31)) + "\n"
 _REFUSED = "".join(
@@ -290,5 +291,141 @@ respond = Rung(
     ),
 )
 
-LADDER = (header, frame, respond)
+
+# Rung 4
+
+_NEWS = """
+fetch 0 1 2
+fetch
+append 1 3
+mark 2
+fetch
+fetch
+delete 0
+fetch 3
+fetch
+fail 1
+fetch
+fetch
+heal 1
+fetch
+fetch
+ask_another 2
+fetch
+cut 3
+fetch
+append 0 2
+fetch -2
+append 2 1
+fetch
+fetch 2
+fetch
+"""
+
+
+def maybe_update_response_data(self, response):
+    known = self.high_watermark, self.local_log_start_offset
+    self.high_watermark, self.local_log_start_offset = response.high_watermark, response.log_start_offset
+    is_news = (
+        bool(response.records)
+        or known != (response.high_watermark, response.log_start_offset)
+        or response.preferred_read_replica != -1
+        or response.error_code != 0
+        or response.diverging_epoch.epoch >= 0
+    )
+    if response.error_code != 0:
+        self.high_watermark = -1
+    return is_news
+
+
+def _updates(
+    *,
+    marks=True,
+    starts=True,
+    remembers=True,
+    also_with_records=True,
+    forgets_with_error=True,
+    elsewhere=True,
+    cuts=True,
+):
+    """A version that keeps something from the reader, or tells it again."""
+
+    def version(self, response):
+        is_news = bool(response.records)
+        if also_with_records or not is_news:
+            is_news |= marks and self.high_watermark != response.high_watermark
+            is_news |= starts and self.local_log_start_offset != response.log_start_offset
+            if remembers:
+                self.high_watermark, self.local_log_start_offset = response.high_watermark, response.log_start_offset
+        is_news |= elsewhere and response.preferred_read_replica != -1
+        is_news |= cuts and response.diverging_epoch.epoch >= 0
+        if response.error_code != 0:
+            is_news = True
+            if forgets_with_error:
+                self.high_watermark = -1
+        return bool(is_news)
+
+    return version
+
+
+news = Rung(
+    "Rung 4, a fetch session's next partitions",
+    CachedPartition.maybe_update_response_data,
+    why="This decides which partitions of a session an answer has. What it leaves out, the reader never hears of.",
+    invariants=(
+        "The result is True if the reader must be told of `response`: records; a high watermark or a log start that it "
+        "does not know; another replica to read from; an error; a place where it must cut its log.",
+        "`self.high_watermark` and `self.local_log_start_offset` are what the reader knows. Afterwards they are those "
+        "of `response`, also when it has records.",
+        "With an error, `self.high_watermark` is −1 afterwards. So the partition is told again once the error is over.",
+    ),
+    chosen=(_NEWS,),
+    profiles=({}, {"partitions": 2, "fetches": 0.5}, {"partitions": 7}, {"partitions": 1}),
+    returns=(bool,),
+    harness=SESSIONS,
+    solution=maybe_update_response_data,
+    beliefs=(
+        Belief(
+            _updates(marks=False),
+            "You leave out a partition of which only the high watermark is new. Its reader waits for it: a follower's "
+            "high watermark is the leader's.",
+        ),
+        Belief(
+            _updates(starts=False),
+            "You leave out a partition of which only the log start is new. A follower would keep records that the "
+            "leader has deleted.",
+        ),
+        Belief(
+            _updates(remembers=False),
+            "You do not note what the reader knows by now. It is told the same again and again.",
+        ),
+        Belief(
+            _updates(also_with_records=False),
+            "With records you do not note the high watermark and the log start. The next answer tells them once more.",
+        ),
+        Belief(
+            _updates(forgets_with_error=False),
+            "After an error the reader is not told that it is over. Set `self.high_watermark` to −1, so that the next "
+            "answer has the partition.",
+        ),
+        Belief(
+            _updates(elsewhere=False),
+            "You forget `preferred_read_replica`. A consumer that should ask a nearer replica never hears of it.",
+        ),
+        Belief(
+            _updates(cuts=False),
+            "You forget `diverging_epoch`. A follower that has to cut its log never hears of it.",
+        ),
+    ),
+    hints=(
+        "`bool(response.records)` is the first reason. No reason ends the method early: the rest must still be noted.",
+        "`self.high_watermark != response.high_watermark` is a reason; then note it. The same for "
+        "`self.local_log_start_offset` and `response.log_start_offset`.",
+        "`response.preferred_read_replica` is −1 for none, `response.error_code` is 0 for none, and "
+        "`response.diverging_epoch.epoch` is −1 for none.",
+        "With an error, set `self.high_watermark = -1` after you have noted that of the response.",
+    ),
+)
+
+LADDER = (header, frame, respond, news)
 """The rungs in the order in which they are climbed."""

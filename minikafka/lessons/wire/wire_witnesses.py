@@ -1,8 +1,6 @@
 """The three witnesses of connections. Kafka's `SocketServer` runs in a JVM of its own, Spark knows the lines alone."""
 
-from concurrent.futures import ThreadPoolExecutor
-
-from minikafka.lab.stage.background import import_spark, told_while_starting, while_the_reader_reads
+from minikafka.lab.stage.background import asked_beside, told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.witness.connections.expect import connections_expected
 from minikafka.witness.connections.minikafka_server import MinikafkaServer
@@ -29,9 +27,7 @@ def three_witnesses(
     workload: ConnectionWorkload,
 ) -> tuple[Observations, Observations, Observations | None]:
     """What minikafka, Spark and Apache Kafka say of connections; the third is None where Kafka's jars are absent."""
-    import_spark()
-    with ThreadPoolExecutor(1) as beside:
-        spark = beside.submit(connections_expected, workload)
+    with asked_beside(connections_expected, workload) as spark:
         theirs = _by_kafka(workload)
         return by_minikafka(workload), spark.result(), theirs
 

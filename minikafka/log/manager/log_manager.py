@@ -231,7 +231,8 @@ class LogManager:
                     #    unclean.
                     marker = CleanShutdownFileHandler(log_dir)
                     had_clean_shutdown = self._had_clean_shutdown[log_dir] = marker.exists()
-                    marker.delete()
+                    if had_clean_shutdown:  # a link that leads nowhere stays
+                        marker.delete()
                     # 2. What the checkpoints say about each log: its recovery point and its start.
                     recovery_points = self.checkpoints.read_recovery_points(log_dir)
                     log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)

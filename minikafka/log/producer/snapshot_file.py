@@ -19,7 +19,7 @@ from minikafka.common.bounded_file import MAX_ARRAY_SIZE, require_size
 from minikafka.common.errors import CorruptSnapshotException
 from minikafka.common.file_kind import leads_to_file
 from minikafka.common.sorted_map import SortedMap
-from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file_name
+from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file
 from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class SnapshotFile:
 
     def __init__(self, file: Path, offset: int | None = None):
         self.file = file
-        self.offset = offset_from_file_name(file.name) if offset is None else offset
+        self.offset = offset_from_file(file) if offset is None else offset
 
     def delete_if_exists(self) -> bool:
         """Delete the file; False if there was none. Kafka: `SnapshotFile.deleteIfExists`."""

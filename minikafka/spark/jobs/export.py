@@ -52,6 +52,9 @@ EXPORTED = (
 )
 """What `spark.read.schema` is to be told of the files; without it, Spark takes a topic `007` for the number 7."""
 
+_NO_TOPIC = "__HIVE_DEFAULT_PARTITION__"
+"""In names of directories such as `topic=orders` what Hive, and Spark, take for NULL."""
+
 _COLUMNS = pa.schema([
     ("key", pa.binary()), ("value", pa.binary()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", tz="UTC")),
     ("timestampType", pa.int32()), ("headers", HEADERS_TYPE), ("leaderEpoch", pa.int32()),
@@ -100,7 +103,8 @@ def export(
     one than the exported, and for a directory that no export leaves; IllegalArgumentException when `to` is a URI, for a
     run cannot become visible at once in an object store, when `ranges` has several copies of a partition, begins
     behind records that are not exported yet or before the offset at which the first run began, when the exported
-    files are by date and these are not, or the other way round, and when they have another `isolation.level`; OSError.
+    files are by date and these are not, or the other way round, when they have another `isolation.level`, and for the
+    topic `__HIVE_DEFAULT_PARTITION__`, which Spark would read as NULL; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
@@ -181,9 +185,9 @@ def _summed_up(
 ) -> tuple[list[ExportedFile], dict[TopicPartition, Reached], list[tuple[Any, ...]]]:
     """The files, where each partition ends with them, and the rows of the answer.
 
-    Raises IllegalArgumentException for a partition of which several copies were read, or where records that the log has
-    would be passed over, KafkaException for one of another
-    topic than the exported one.
+    Raises IllegalArgumentException for a topic whose name Spark takes for none, for a partition of which several copies
+    were read, or where records that the log has would be passed over, KafkaException for one of another topic than the
+    exported one.
     """
     files: list[ExportedFile] = []
     reached: dict[TopicPartition, Reached] = {}
@@ -192,6 +196,11 @@ def _summed_up(
     for part in found:
         by_partition.setdefault(TopicPartition(part.topic, part.partition), []).append(part)
     for topic_partition, parts in sorted(by_partition.items()):
+        if topic_partition.topic == _NO_TOPIC:
+            raise IllegalArgumentException(
+                f"{topic_partition} cannot be exported: Spark reads NULL from a directory topic={_NO_TOPIC}; leave the "
+                "topic out"
+            )
         written = sorted((part for part in parts if part.staged is not None), key=lambda part: part.first)
         files += [
             ExportedFile(

@@ -21,8 +21,8 @@ Where a driver died, the next run does what is left of step 3, or drops what was
 reader sees a part of a run. The manifest grows by a line for each file.
 
 Before a run changes anything it looks at what it would read, move, replace or delete. What no run leaves (a manifest
-that names files elsewhere, a link or a fifo where a file belongs, another file than the one that was committed) is
-refused in one line, and kept.
+that names files elsewhere, a link or a fifo where a file belongs, another file than the one that was committed, or
+none) is refused in one line, and kept.
 
 All of this is done in Spark's workers, where the directory must be the same one for all; the driver need not see it.
 """
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
-from minikafka.common.file_kind import kind_of
+from minikafka.common.file_kind import REGULAR_FILE, kind_of
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.shared_directory import (
@@ -128,6 +128,7 @@ class ExportDirectory:
                 return {"running": mark}
             manifest = self.manifest()
             self._refuse_obstacles(manifest)
+            self._refuse_lost_files(manifest)
             self._refuse_other_layout(manifest, by_date=by_date)
             self._refuse_other_records(manifest, isolation)
             self._put(_RUNNING, {"run": run, "owner": list(owner)})
@@ -233,6 +234,28 @@ class ExportDirectory:
                 raise KafkaStorageException(
                     f"{there} has {size} bytes, and is not the file of {sizes[path]} that {self.root / MANIFEST} counts"
                 )
+
+    def _refuse_lost_files(self, manifest: dict[str, Any]) -> None:
+        """No run writes again what counts, so a file that somebody deleted, cut or replaced is missing for good.
+
+        Raises KafkaStorageException, OSError.
+        """
+        pending = {path for _, path in manifest["pending"]}
+        counted = ((each["path"], each["size"]) for each in manifest["files"] if each["path"] not in pending)
+        for path, expected_size in counted:
+            file = self.root / path
+            if not os.path.lexists(file):
+                what = "is gone"
+            elif (kind := kind_of(file)) != REGULAR_FILE:
+                what = f"is {kind}"
+            elif (size := file.lstat().st_size) != expected_size:
+                what = f"has {size} bytes"
+            else:
+                continue
+            raise KafkaStorageException(
+                f"{file} {what}, and {self.root / MANIFEST} counts a file of {expected_size} bytes there, whose "
+                "records no later run writes again: put it back, or export to another directory"
+            )
 
     def _refuse_other_layout(self, manifest: dict[str, Any], *, by_date: bool) -> None:
         """A table whose files lie partly by date cannot be read as one. Raises IllegalArgumentException."""

@@ -68,6 +68,19 @@ class Job(NamedTuple):
         found = table(spark, "partitions", paths, storage)
         return found.where(found.topic == self.of_topic).isEmpty()
 
+    def lost_records(self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]) -> list[str]:
+        """A line for each partition that has lost records below its high watermark; no line where the job's own rows
+        say so, or `failOnDataLoss=false` says that it does not matter.
+        """
+        from minikafka.spark.jobs.byte_ranges import table
+        from minikafka.spark.jobs.lost_records import lost_records
+
+        source = {**self.reads, **source}
+        fails_on_loss = {name.lower(): setting for name, setting in source.items()}.get("failondataloss", "true")
+        if self.has_unread or fails_on_loss.lower() == "false":
+            return []
+        return [row.told for row in lost_records(table(spark, "partitions", paths, source)).collect()]
+
     def _tables(
         self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]
     ) -> "Iterator[DataFrame]":

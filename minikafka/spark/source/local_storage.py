@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minikafka.common.file_kind import leads_to_directory
+from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.record.files.file_channel import FileChannel
@@ -38,9 +39,10 @@ class LocalStorage:
         return os.path.isdir(path)
 
     def entries(self, directory: str) -> list[Entry]:
-        """What the directory holds."""
+        """What the directory holds, and Kafka finds."""
         with os.scandir(directory) as entries:
-            return sorted(Entry(entry.name, leads_to_directory(entry)) for entry in entries)
+            found = (entry for entry in entries if is_found_by_java(entry.name))
+            return sorted(Entry(entry.name, leads_to_directory(entry)) for entry in found)
 
     def segment_files(self, directory: str) -> dict[int, StoredFile]:
         """The files, seen while no compaction renames them."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import KafkaStorageException
+from minikafka.common.file_kind import kind_of
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
@@ -126,7 +127,23 @@ def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Ca
         _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
     fate = Fate.OFFLINE, "the broker does not start"
     _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
+    _verify_marker(log_dir / CLEAN_SHUTDOWN_FILE_NAME, report)
     _report_interrupted(interrupted_work(log_dir, unread), report)
+
+
+def _verify_marker(marker: Path, report: Callable[[Finding], None]) -> None:
+    """Kafka asks only whether it is there, and deletes whatever it is. Kafka: `LogManager.loadLogs`."""
+    if marker.is_symlink() or not marker.exists() or marker.is_file():
+        return
+    what = f"is {kind_of(marker)}, and stands for the mark of a clean stop"
+    if marker.is_dir() and any(marker.iterdir()):
+        fate, next_start = (
+            Fate.OFFLINE,
+            "it cannot be deleted (DirectoryNotEmptyException), and the directory goes offline",
+        )
+    else:
+        fate, next_start = Fate.DELETED, "it is deleted, and nothing is recovered"
+    report(Finding(marker, None, None, what, fate, next_start))
 
 
 def _verify_file(

@@ -27,7 +27,13 @@ from minikafka.log.log_file_utils import (
     offset_from_file,
 )
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
-from minikafka.log.partition_files import FILE_SUFFIXES, INDEX_FILE_SUFFIXES, WHOLE_FILE_SUFFIXES, look_into
+from minikafka.log.partition_files import (
+    FILE_SUFFIXES,
+    INDEX_FILE_SUFFIXES,
+    WHOLE_FILE_SUFFIXES,
+    look_into,
+    passed_over,
+)
 from minikafka.tools.checkpoints import beyond_the_end
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
@@ -112,6 +118,8 @@ class PartitionVerifier:
         self._refused = {file.name for file, _ in objections}
         for file, objection in objections:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
+        for what in passed_over(self._directory):
+            self._found(OpenFinding(self._directory, None, None, what, fate=(Fate.STAYS, "it stays")))
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))

@@ -20,13 +20,14 @@ class ToolRun(NamedTuple):
     exit_code: int
 
 
-def run_tool(main_class: str, *arguments: str, timeout_s: float = 60) -> ToolRun:
-    """Run the `main` of one of Kafka's classes, with UTF-8 as its encoding. Raises KafkaUnavailableError without jars
-    or Java.
+def run_tool(main_class: str, *arguments: str, timeout_s: float = 60, stdin: bytes = b"") -> ToolRun:
+    """Run the `main` of one of Kafka's classes, with UTF-8 as its encoding; `stdin` is all that it can read there.
+
+    Raises KafkaUnavailableError without jars or Java, subprocess.TimeoutExpired after `timeout_s` seconds.
     """
     finished = subprocess.run(
         tool_command(main_class, *arguments),
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         capture_output=True,
         timeout=timeout_s,
         env={**os.environ, "LC_ALL": "C.UTF-8"},

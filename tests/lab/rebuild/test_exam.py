@@ -193,8 +193,26 @@ def test_a_file_that_is_no_log_is_told_in_one_line(tmp_path, text, told):
             "    def append(self, batch",
             "    @lambda f: __import__('functools').wraps(f)(lambda *given: f(*given))\n    def append(self, batch",
         ),
+        ("    def append(self, batch", "    @lambda f: lambda *given: f(*given)\n    def append(self, batch"),
+        (
+            "    def append(self, batch",
+            "    @lambda f: lambda self, *given, **named: f(self, *given, **named)\n    def append(self, batch",
+        ),
+        ("    def append(self, batch", "    @__import__('functools').lru_cache(1)\n    def append(self, batch"),
+        (
+            "    def append(self, batch",
+            "    @property\n    def three(self):\n        return 3\n\n    def append(self, batch",
+        ),
+        ("class MyLog", "@lambda kind: kind\nclass MyLog"),
+        (
+            "class MyLog",
+            "from dataclasses import dataclass\n\n\n@dataclass\nclass End:\n    at: int = 0\n\n\nclass MyLog",
+        ),
     ],
-    ids=["a module that is tried", "for a type checker", "a base class", "a decorator"],
+    ids=[
+        *("a module that is tried", "for a type checker", "a base class", "a decorator", "a plain decorator"),
+        *("a decorator that names self", "cached", "a property", "a class that is decorated", "a dataclass beside it"),
+    ],
 )
 def test_a_log_may_be_written_in_any_honest_form(engine_judges, tmp_path, old, new):
     file = changed(tmp_path, old, new)

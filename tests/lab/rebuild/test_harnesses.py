@@ -9,12 +9,13 @@ import pytest
 from minikafka.common import own_directory as own_directory_module
 from minikafka.common.own_directory import own_directory
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.harnesses import BROKERS, CONNECTIONS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
+from minikafka.lab.rebuild.harnesses import BROKERS, CONNECTIONS, ENGINE, LOG_DIRECTORY, ONE_LOG, SESSIONS, _flat
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.mine import mine
 from minikafka.lab.rebuild.performer import Here, Role
 from minikafka.log.log_segment import LogSegment
 from minikafka.network.messages import RequestHeader
+from minikafka.server.fetch_session import CachedPartition
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
 from minikafka.witness.replicas.run import ReplicaObservation
@@ -82,6 +83,18 @@ def test_an_error_of_a_learner_on_connections_says_what_was_being_done():
     with pytest.raises(LearnersError) as told, mine(RequestHeader.read, lambda cls, source: 1 / 0):
         CONNECTIONS.done(CONNECTIONS.read("send A 1[:5]\nsend A 1[5:]"), ENGINE)
     assert told.value.doing == "send A 1[5:]"
+
+
+def test_a_fetch_session_goes_the_same_way_each_time_and_a_learners_error_says_what_was_being_done():
+    workload = SESSIONS.draw(1, 20, {"partitions": 3})
+    outcome, _ = SESSIONS.done(SESSIONS.read(str(workload)), ENGINE)
+    assert not outcome.files and outcome.equals(SESSIONS.done(workload, ENGINE)[0])
+    with (
+        pytest.raises(LearnersError) as told,
+        mine(CachedPartition.maybe_update_response_data, lambda self, told: 1 / 0),
+    ):
+        SESSIONS.done(SESSIONS.read("fetch 0\nappend 0 1\nfetch"), ENGINE)
+    assert told.value.doing == "fetch"
 
 
 def test_nor_does_one_of_a_workload_that_fails(own):

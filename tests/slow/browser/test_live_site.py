@@ -14,14 +14,17 @@ from minikafka.lab.course.working_copy import lay_out
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.rebuild.harnesses import ENGINE
 from minikafka.lab.site.live_parts import PYODIDE, PartsError
-from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, live_site
+from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, is_live, live_site, why_not_live
 from minikafka.lessons.high_watermark import rungs, solutions
+from tests.kafka_answers import PARTS
 from tests.notebooks.outputs import code_cells, shown
 from tests.slow.browser.conftest import chromium_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MOST_BYTES = 25e6
 """What a page may load before its first cell, from a server that does not compress."""
+DRAWN = 3
+"""How many lessons run whole in a browser where not all do, as in CI."""
 OF_JUPYTERLITE = {
     "aria-input-field-name", "aria-required-children", "link-name", "scrollable-region-focusable", "skip-link",
     "tabindex",
@@ -31,9 +34,39 @@ OF_JUPYTERLITE = {
 
 def pytest_generate_tests(metafunc):
     if "lesson" in metafunc.fixturenames:
-        wanted = metafunc.config.getoption("--live-lessons")
-        every = WHOLE if wanted == "all" else [folder.name for folder in lesson_folders()]
-        metafunc.parametrize("lesson", [name for name in every if wanted == "all" or wanted in name])
+        wanted, part = map(metafunc.config.getoption, ("--live-lessons", "--part"))
+        metafunc.parametrize("lesson", drawn(part) if wanted == "all" else chosen(wanted))
+
+
+def drawn(part):
+    """The lessons that a run of this part runs: three, so that as many runs as there are parts run each of them."""
+    if part == "all":
+        return list(WHOLE)
+    return [WHOLE[(DRAWN * int(part) + number) % len(WHOLE)] for number in range(DRAWN)]
+
+
+def chosen(words):
+    """The lessons with `words` in their names. Raises UsageError where one of them does not run in a browser."""
+    named = [folder.name for folder in lesson_folders() if words in folder.name]
+    refused = [f"{name}: {why_not_live(name)}" for name in named if not is_live(name)]
+    if refused or not named:
+        raise pytest.UsageError("; ".join(refused) or f"no lesson's name contains {words!r}")
+    return named
+
+
+def test_each_part_draws_three_lessons_and_all_parts_draw_every_one():
+    of_parts = [drawn(str(part)) for part in range(PARTS)]
+    assert {len(set(lessons)) for lessons in of_parts} == {DRAWN}
+    assert {lesson for lessons in of_parts for lesson in lessons} == set(WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"), [("14", "14-wire: .* sockets"), ("13", "13a-.*Spark.*13b-"), ("15", "'15'")]
+)
+def test_a_lesson_that_is_not_live_is_refused(words, told):
+    with pytest.raises(pytest.UsageError, match=told):
+        chosen(words)
+    assert chosen("03") == ["03-high-watermark"]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -76,7 +109,6 @@ def address(server):
     return f"http://127.0.0.1:{server.server_address[1]}"
 
 
-@pytest.mark.in_parts(10)
 def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, address, lesson):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     blocked = []
@@ -172,6 +204,16 @@ def test_the_logo_leads_to_the_files_and_they_to_their_editors(chromium, address
     for app in ("lab", "consoles", "."):
         assert page.request.get(f"{address}/live/{app}/index.html").ok, app
     context.close()
+
+
+def test_a_lesson_that_is_only_read_shows_what_is_stored_and_says_why_a_cell_fails(chromium, address):
+    page = chromium.new_context(viewport={"width": 1280, "height": 1000}).new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/14-wire.ipynb')}")
+    stored = [told for _, told in code_cells(COURSE / "14-wire.ipynb")]
+    assert list(map(shown, page.evaluate(OUTPUTS))) == stored
+    kinds = dict(shown(page.evaluate(RUN, ["HandRunBroker(", ""])))
+    assert kinds["stdout"] == f"{why_not_live('14-wire')}\n" and "error" in kinds
+    page.context.close()
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])

@@ -14,6 +14,7 @@ from minikafka.lab.course.lesson_notebooks import lessons, notebooks, translatio
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.lesson_folders import REBUILD
 from minikafka.lab.site.build import MARK, main, pages_of, write_site
+from minikafka.lab.site.live_site import is_live, why_not_live
 from minikafka.lab.site.own_folder import FolderError, require_free
 from minikafka.lab.site.page import page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import RECORD, record_of
@@ -344,15 +345,22 @@ def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tm
 
 def test_a_page_leads_to_the_live_lesson_or_says_why_there_is_none(tmp_path):
     (tmp_path / "live").mkdir()
-    names = ["07-loading", "13b-log-audit", "14-wire", "14-wire-rebuild"]
-    pages = [page_of_markdown(name, f"# {name}", f"notebooks/{name}.ipynb") for name in names]
+    names = ["07-loading", "13b-log-audit", "14-wire", "14-wire-rebuild", "zh-03-high-watermark"]
+    pages = [page_of_markdown(name, f"# {name}", f"notebooks/{name.replace('zh-', 'zh/')}.ipynb") for name in names]
     write_site(tmp_path / "site", pages, names, tmp_path / "live")
     written = [(tmp_path / f"site/{name}.html").read_text(encoding="utf-8") for name in names]
     said = [re.sub("<.*?>", "", "".join(re.findall('<p class="live">(.*?)</p>', page))) for page in written]
     assert (
         said[0] == "Open it live" and 'href="live/notebooks/index.html?path=notebooks/07-loading.ipynb"' in written[0]
     )
-    assert "its cells need Spark" in said[1] and "its cells need sockets" in said[2] and said[3] == ""
+    assert "its cells need Spark" in said[1] and "its cells need sockets" in said[2] == said[3]
+    assert 'href="live/notebooks/index.html?path=notebooks/zh/03-high-watermark.ipynb"' in written[4]
+    assert "press <em>Open it live</em>" in (tmp_path / "site/index.html").read_text(encoding="utf-8")
+
+
+def test_every_page_of_a_lesson_has_a_button_or_says_why_not():
+    for path in [*notebooks(), *translations()]:
+        assert is_live(path.stem) != bool(why_not_live(path.stem)), path
 
 
 def test_a_link_in_a_translation_stays_in_its_language(tmp_path):

@@ -30,7 +30,9 @@ PATIENCE_S = 10
 SETTINGS = {
     "log.retention.hours": "5",
     "num.io.threads": "4",
-    "log.initial.task.delay.ms": "86400000",  # no retention at a moment of its own
+    # No retention at a moment of its own; the cleaner's threads, too, delete what has become old.
+    "log.initial.task.delay.ms": "86400000",
+    "log.cleaner.backoff.ms": "86400000",
 }
 
 

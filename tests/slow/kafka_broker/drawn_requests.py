@@ -20,6 +20,7 @@ MARKER = "marker"
 
 TIMEOUT_MS = PATIENCE_S * 1000
 TOPIC, BROKER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER
+GROUP, METRICS = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS
 DAY_MS = 86_400_000
 OF_TOPICS = (
     ("retention.ms", str(9 * DAY_MS)),
@@ -52,6 +53,22 @@ OF_BROKERS = (
     ("log.retention.ms", "x"),
     ("no.such.setting", "1"),
     ("log.flush.interval.messages", "0"),
+)
+
+OF_GROUPS = (
+    ("consumer.session.timeout.ms", "50000"),
+    ("consumer.session.timeout.ms", "9"),
+    ("share.auto.offset.reset", "by_duration:PT1H"),
+    ("streams.num.standby.replicas", "1"),
+    ("no.such.setting", "1"),
+)
+OF_METRICS = (
+    ("metrics", "a.,b."),
+    ("interval.ms", "500"),
+    ("interval.ms", "1"),
+    ("match", "client_id=a"),
+    ("match", "client=a"),
+    ("no.such.setting", "1"),
 )
 
 
@@ -136,11 +153,13 @@ class WholeBrokerDrawer(RequestDrawer):
         return body
 
     def resources(self):
-        """Topics and brokers, each once: Kafka fails over its own answer for one that is named twice."""
+        """Topics, brokers, groups and metrics, each once: Kafka fails over its answer for one that is named twice."""
         draw = self.draw
         found = [(TOPIC, name, OF_TOPICS) for name in dict.fromkeys(self.topics())]
         if draw.random() < 0.3:
             found.append((BROKER, draw.choice((str(NODE_ID), "", "7", "x")), OF_BROKERS))
+        if draw.random() < 0.3:
+            found.append(draw.choice(((GROUP, "g", OF_GROUPS), (METRICS, "m", OF_METRICS), (GROUP, "", OF_GROUPS))))
         return found
 
     def alter_configs(self, version):

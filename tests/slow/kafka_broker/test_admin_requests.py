@@ -135,6 +135,23 @@ CHANGES = (
     [(LOGGER, "1", [("no.such.logger", SET, "INFO")])],
     [(LOGGER, "1", [("root", APPEND, "INFO")])],
     [(TOPIC, "plain", [("cleanup.policy", 9, "delete"), ("compression.type", APPEND, "zstd")]), (TOPIC, "none", [])],
+    [(GROUP, "g", [("consumer.session.timeout.ms", SET, "50000"), ("share.isolation.level", SET, "read_committed")])],
+    [
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "x")]),
+        (GROUP, "", [("share.delivery.count.limit", SET, "3")]),
+    ],
+    [(GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]), (GROUP, "h", [("share.isolation", SET, "x")])],
+    [(GROUP, "g", [("consumer.session.timeout.ms", APPEND, "1")]), (GROUP, "h", [])],
+    [
+        (
+            METRICS,
+            "m",
+            [("metrics", SET, "a.,b."), ("interval.ms", SET, "100"), ("match", SET, "client_id=a.*,client_id=b")],
+        )
+    ],
+    [(METRICS, "m", [("metrics", APPEND, "c.")]), (METRICS, "n", [("interval.ms", SET, "99")])],
+    [(METRICS, "", [("interval.ms", SET, "100")]), (METRICS, "n", [("interval", SET, "100")])],
+    [(METRICS, "m", [("metrics", DELETE, None), ("match", SET, "")]), (METRICS, "n", [("metrics", SET, "*, a,,")])],
 )
 
 
@@ -158,6 +175,12 @@ REPLACED = (
     [(BROKER, "1", [("num.network.threads", "9")])],
     [(BROKER, "1", [("background.threads", "40")])],
     [(BROKER, "1", [])],
+    [
+        (GROUP, "g", [("streams.num.standby.replicas", "2")]),
+        (METRICS, "m", [("metrics", "a."), ("interval.ms", "3600000")]),
+    ],
+    [(GROUP, "g", [("streams.num.standby.replicas", "3")]), (METRICS, "m", [("interval.ms", "3600001")])],
+    [(GROUP, "g", []), (METRICS, "m", [])],
 )
 
 
@@ -167,6 +190,77 @@ def test_all_settings_of_a_resource_are_replaced(both, number, validate_only):
     body = legacy(*REPLACED[number], validate_only=validate_only)
     both.ask(ApiKeys.ALTER_CONFIGS, number % 3, body)
     both.ask_again(ApiKeys.DESCRIBE_CONFIGS, 4, describe(*EVERYTHING))
+
+
+VALUES_OF_GROUPS = {
+    "consumer.session.timeout.ms": ("44999", "45000", "60000", "60001", "0", "", " 50000 "),
+    "consumer.heartbeat.interval.ms": ("4999", "15000", "15001"),
+    "consumer.assignment.interval.ms": ("-1", "0", "15000", "15001"),
+    "share.session.timeout.ms": ("44999", "60001"),
+    "share.heartbeat.interval.ms": ("4999", "15001"),
+    "share.record.lock.duration.ms": ("14999", "15000", "60000", "60001", "999"),
+    "share.delivery.count.limit": ("1", "2", "10", "11"),
+    "share.partition.max.record.locks": ("99", "100", "4000", "4001"),
+    "share.assignment.interval.ms": ("15001",),
+    "share.isolation.level": ("read_committed", "READ_COMMITTED"),
+    "share.renew.acknowledge.enable": ("FALSE", "no"),
+    "share.auto.offset.reset": (
+        *("earliest", "latest", "none", "Latest", "by_duration", "by_duration:", "by_duration:P", "by_duration:PT"),
+        *("by_duration:P1D", "by_duration:pt1h", "by_duration:P1DT", "by_duration:-PT1S", "by_duration:-PT-1S"),
+        *("by_duration:PT0.5S", "by_duration:PT-0.5S", "by_duration:-PT0.5S", "by_duration:P1DT-24H", "by_duration:1D"),
+        *("by_duration:PT9223372036854775807S", "by_duration:PT9223372036854775808S", "by_duration:P106751991167301D"),
+        *("by_duration:PT1S1M", "by_duration:PT+1,5S", "by_duration:PT1.1234567890S", "by_duration:PT1.S"),
+    ),
+    "streams.session.timeout.ms": ("44999", "60001"),
+    "streams.heartbeat.interval.ms": ("4999", "15001"),
+    "streams.num.standby.replicas": ("-1", "0", "2", "3"),
+    "streams.initial.rebalance.delay.ms": ("-1", "0"),
+    "streams.assignment.interval.ms": ("15001",),
+}
+VALUES_OF_METRICS = {
+    "metrics": ("", "*", "a., b.", "a.,a.", ",", "a.,,b."),
+    "interval.ms": ("99", "100", "3600000", "3600001", "x", ""),
+    "match": (
+        *(
+            "",
+            "client_id=a",
+            "client_id = a.* ",
+            "client_id=",
+            "client_id=a=",
+            "client_id=a=b",
+            "=a",
+            "=",
+            "a=b",
+            "client_id",
+        ),
+        *(
+            "client_id=(",
+            "client_id=[a-z]+,client_software_name=Java",
+            "Client_id=a",
+            "client_source_port=9,client_source_port=8",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind, values", [(GROUP, VALUES_OF_GROUPS), (METRICS, VALUES_OF_METRICS)])
+def test_values_of_groups_and_metrics(both, kind, values):
+    """Each value alone, and nothing stays of it."""
+    for name, of_name in values.items():
+        for value in of_name:
+            both.ask(ApiKeys.INCREMENTAL_ALTER_CONFIGS, 1, incremental((kind, "v", [(name, SET, value)])))
+            both.ask_again(ApiKeys.DESCRIBE_CONFIGS, 4, describe((kind, "v")))
+            both.ask(ApiKeys.ALTER_CONFIGS, 2, legacy((kind, "v", [])))
+
+
+def test_settings_of_groups_and_metrics_are_listed(both):
+    changes = [(GROUP, "listed", [("share.delivery.count.limit", SET, "3")]), (METRICS, "listed", [("match", SET, "")])]
+    both.ask(ApiKeys.INCREMENTAL_ALTER_CONFIGS, 1, incremental(*changes))
+    make = request_class(ApiKeys.LIST_CONFIG_RESOURCES)
+    body = make(resource_types=[GROUP, METRICS])
+    listed = both.ask_again(ApiKeys.LIST_CONFIG_RESOURCES, 1, body).config_resources
+    assert {(each.resource_type, each.resource_name) for each in listed} >= {(GROUP, "listed"), (METRICS, "listed")}
+    both.ask_again(ApiKeys.LIST_CONFIG_RESOURCES, 0, make())
 
 
 def more_partitions(*topics, validate_only=False):
@@ -234,11 +328,11 @@ def test_logs_and_producers(both):
             both.ask(ApiKeys.DESCRIBE_LOG_DIRS, version, make(topics=asked))
 
 
-@pytest.mark.in_parts(2)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_drawn_requests_of_all_apis(brokers, seed):
+def test_drawn_requests_of_all_apis(brokers, share):
+    """With those of `tests/broker/` (2 x 2,700, 3,600 in sessions, 240 of administrators) a run draws over 10,000."""
     kafka, ours = brokers
-    compare_drawn_requests(BothSides(kafka.port, ours.endpoints[0].port), seed, 900)
+    for seed in share([1, 2], 2):
+        compare_drawn_requests(BothSides(kafka.port, ours.endpoints[0].port), seed, 900)
 
 
 TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
@@ -275,4 +369,8 @@ def test_kafkas_tools(brokers):
     )
     told = run(CONFIGS_TOOL, "--describe", "--all", "--entity-type", "brokers", "--entity-name", "1")
     assert "log.segment.bytes=3000000 sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:log.segment.bytes=3000000" in told
+    metrics = ("--entity-type", "client-metrics", "--entity-name", "producers")
+    run(CONFIGS_TOOL, "--alter", *metrics, "--add-config", "interval.ms=500,match=[client_id=a.*]")
+    told = run(CONFIGS_TOOL, "--describe", *metrics)
+    assert "interval.ms=500 sensitive=false synonyms={DYNAMIC_CLIENT_METRICS_CONFIG:interval.ms=500}" in told
     assert '"partition":"tools-2","size":0' in run(LOG_DIRS_TOOL, "--describe", "--topic-list", "tools")

@@ -1,5 +1,6 @@
 """The same scripts of real clients, with a real broker and with ours: each answer is the same in all its fields."""
 
+import asyncio
 import threading
 import time
 from collections import defaultdict
@@ -111,13 +112,49 @@ def kafka_python(address):
     admin.close()
 
 
+def aiokafka(address):
+    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+    from aiokafka import TopicPartition as Partition
+    from aiokafka.admin import AIOKafkaAdminClient
+    from aiokafka.admin import NewTopic as New
+
+    async def script():
+        admin = AIOKafkaAdminClient(bootstrap_servers=address)
+        await admin.start()
+        await admin.create_topics([New("market", 2, 1)])
+        await asyncio.sleep(SETTLED_S)
+        producer = AIOKafkaProducer(bootstrap_servers=address, acks="all", enable_idempotence=True)
+        await producer.start()
+        for number in range(RECORDS):
+            value, timestamp = b"%d" % number, TIME_MS + number
+            await producer.send_and_wait("market", value, b"k", partition=number % 2, timestamp_ms=timestamp)
+        await producer.stop()
+        consumer = AIOKafkaConsumer(bootstrap_servers=address, group_id=None, fetch_max_wait_ms=100)
+        await consumer.start()
+        partitions = [Partition("market", 0), Partition("market", 1)]
+        consumer.assign(partitions)
+        await consumer.seek_to_beginning(*partitions)
+        found = 0
+        while found < RECORDS:
+            found += sum(map(len, (await consumer.getmany(timeout_ms=200)).values()))
+        await consumer.end_offsets(partitions[:1])
+        await consumer.offsets_for_times({partitions[1]: TIME_MS + 5})
+        await consumer.stop()
+        await admin.describe_topics(["market"])
+        await admin.delete_topics(["market"])
+        await asyncio.sleep(SETTLED_S)
+        await admin.close()
+
+    asyncio.run(asyncio.wait_for(script(), 3 * PATIENCE_S))
+
+
 @pytest.fixture(scope="module")
 def brokers(kafka, tmp_path_factory):
     with both_brokers(tmp_path_factory.mktemp("scripts")) as brokers:
         yield brokers
 
 
-@pytest.mark.parametrize("script", [librdkafka, kafka_python])
+@pytest.mark.parametrize("script", [librdkafka, kafka_python, aiokafka])
 def test_the_same_script_gets_the_same_answers(brokers, script):
     kafka, ours = brokers
     proxies = [RecordingProxy(port) for port in (kafka.port, ours.endpoints[0].port)]

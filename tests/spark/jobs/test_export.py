@@ -91,6 +91,13 @@ def offsets(to: Path) -> list[int]:
     return [each[0] for each in exported(to)]
 
 
+def test_a_topic_whose_name_spark_takes_for_null_is_refused(drawn, tmp_path):
+    directory = tmp_path / "logs" / "__HIVE_DEFAULT_PARTITION__-3"
+    shutil.copytree(drawn.directory, directory)
+    with pytest.raises(IllegalArgumentException, match="NULL"):
+        run(drawn._replace(directory=directory), tmp_path / "to", "one", bounds="log_end")
+
+
 @pytest.mark.parametrize("by_date", [False, True])
 def test_runs_add_up(drawn, tmp_path, by_date):
     all_offsets = [each.offset for each in drawn.records]
@@ -423,6 +430,10 @@ def linked(path: Path) -> None:
     path.symlink_to(away)
 
 
+def committed(to: Path) -> Path:
+    return to / ExportDirectory(str(to)).manifest()["files"][-1]["path"]
+
+
 def staged_again(to: Path) -> str:
     """The committed file is staged, as if the run's driver had died before the rename; returns its name there."""
     path = ExportDirectory(str(to)).manifest()["files"][-1]["path"]
@@ -481,6 +492,11 @@ OBSTACLES = {
     "a file twice": (twice, "named twice"),
     "a topic behind a link": (lambda to: behind_a_link(to, 1), "is a link"),
     "a partition behind a link": (lambda to: behind_a_link(to, 0), "is a link"),
+    "a committed file is gone": (lambda to: committed(to).unlink(), "is gone, and .* put it back"),
+    "a committed file is cut": (lambda to: os.truncate(committed(to), 9), "has 9 bytes, and .* counts a file of"),
+    "a committed file is a link": (lambda to: linked(committed(to)), "is a link, and"),
+    "a committed file is a directory": (lambda to: (committed(to).unlink(), committed(to).mkdir()), "is a directory"),
+    "a partition is gone": (lambda to: shutil.rmtree(committed(to).parent), "is gone, and"),
     "a fifo is staged": (no_file_staged, "is a FIFO"),
     "a place is taken": (taken_place, "goes there"),
     "another file in its place": (other_in_its_place, "has 4 bytes, and is not the file of"),

@@ -67,12 +67,27 @@ def _load(source):
     for name, wanted in PARAMETERS.items():
         method = getattr(found, name, None)
         is_there = callable(method) and method is not getattr(object, name, None)
-        given = list(inspect.signature(method).parameters) if is_there else None
+        given = _parameters_of(method, wanted) if is_there else None
         if given != wanted:
             has = "is missing" if given is None else f"takes ({', '.join(given)})"
             return {"refused": f"MyLog.{name} {has}; it must take ({', '.join(wanted)})"}
     Held.kind = found
     return {"returned": None}
+
+
+def _parameters_of(method, wanted):
+    """The names of the parameters; those that are wanted for a method that takes any arguments, as a decorator's
+    inner function does, or that does not say what it takes.
+    """
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return wanted
+    kinds = inspect.Parameter
+    first = [each.name for each in parameters if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    if any(each.kind is kinds.VAR_POSITIONAL for each in parameters) and first == wanted[: len(first)]:
+        return wanted
+    return [each.name for each in parameters]
 
 
 def _lay(files):

@@ -1,27 +1,17 @@
 """Which partitions the answer of an incremental fetch has, and in which order its session reads them next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from minikafka.cluster.fetch_params import FetchRequestPartitionData
-from minikafka.common.time import ManualTime
-from minikafka.common.topic_id_partition import TopicIdPartition
-from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.uuid import ZERO_UUID
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.wire import solutions
-from minikafka.messages.apis import FetchResponse
-from minikafka.record.codecs.compression import CompressionType
-from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.record.format.record import SimpleRecord
-from minikafka.server.fetch_manager import FetchManager
-from minikafka.server.fetch_metadata import FetchMetadata
-from minikafka.server.fetch_session_cache import FetchSessionCache
+from minikafka.witness.kafka.kafka_fetch_sessions import KafkaFetchSessions
+from minikafka.witness.sessions.fetch_sessions import FetchSessions, Found
+from minikafka.witness.sessions.minikafka_sessions import MinikafkaSessions
 
-_TOPIC, _VERSION = "t", 12
 _Asked = tuple[list[int], list[int], list[int], dict[int, int]]
 _Answer = tuple[list[int], list[int]]
 
@@ -64,115 +54,23 @@ def _case(number: int) -> AskedCase:
 
     def of(factory: Any) -> _Answer:
         kafka = jvm_of(factory)
-        return _minikafka_says(*asked) if kafka is None else _kafka_says(kafka, *asked)
+        return _told(MinikafkaSessions() if kafka is None else KafkaFetchSessions(kafka), *asked)
 
     return AskedCase(name, asked, lambda: _spark_says()[number], of)
 
 
-def _grown(session: list[int], named: list[int], forgotten: list[int]) -> list[int]:
-    return [each for each in dict.fromkeys([*session, *named]) if each not in forgotten]
-
-
-def _batch(count: int) -> bytes:
-    return bytes(MemoryRecords.with_records(CompressionType.NONE, *[SimpleRecord(0, None, b"x")] * count).buffer)
-
-
-def _minikafka_says(session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]) -> _Answer:
-    manager = FetchManager(ManualTime(), FetchSessionCache.with_slots(8))
-    part = FetchResponse.FetchableTopicResponse.PartitionData
-
-    def key(partition: int) -> TopicIdPartition:
-        return TopicIdPartition(ZERO_UUID, TopicPartition(_TOPIC, partition))
-
-    def asked(
-        session_id: int, epoch: int, names: Sequence[int], forget: Sequence[int], found: Mapping[int, tuple[int, int]]
-    ) -> tuple[int, list[int], list[int]]:
-        request = FetchRequestPartitionData(ZERO_UUID, 0, 0, 1, None)
-        context = manager.new_context(
-            _VERSION,
-            FetchMetadata(session_id, epoch),
-            False,
-            {key(each): request for each in names},
-            [key(each) for each in forget],
-            lambda topic_id: None,
-        )
-        updates = {
-            key(each): part(partition_index=each, high_watermark=mark, log_start_offset=0, records=_batch(count))
-            if count
-            else part(partition_index=each, high_watermark=mark, log_start_offset=0, records=b"")
-            for each, (mark, count) in found.items()
-        }
-        order = [each.partition for each, _ in context.partitions()]
-        answer = context.update_and_generate_response_data(updates, [])
-        answered = [each.partition_index for topic in answer.responses for each in topic.partitions]
-        return answer.session_id, answered, order
-
-    return _told(asked, session, named, forgotten, news)
-
-
-def _kafka_says(
-    kafka: Any, session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]
+def _told(
+    sessions: FetchSessions, session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]
 ) -> _Answer:
-    """Kafka: `FetchManager.newContext` and `FetchContext.updateAndGenerateResponseData`."""
-    find = kafka.find_class
-    shard = find("org.apache.kafka.server.FetchSessionCacheShard")(8, 120_000, 2**31 - 1, 0)
-    cache = find("org.apache.kafka.server.FetchSession$FetchSessionCache")([shard])
-    manager = find("org.apache.kafka.server.FetchManager")(
-        kafka.constant("org.apache.kafka.common.utils.Time", "SYSTEM"), cache
-    )
-    no_id = kafka.constant("org.apache.kafka.common.Uuid", "ZERO_UUID")
-
-    def key(partition: int) -> Any:
-        topic_partition = find("org.apache.kafka.common.TopicPartition")(_TOPIC, partition)
-        return find("org.apache.kafka.common.TopicIdPartition")(no_id, topic_partition)
-
-    def asked(
-        session_id: int, epoch: int, names: Sequence[int], forget: Sequence[int], found: Mapping[int, tuple[int, int]]
-    ) -> tuple[int, list[int], list[int]]:
-        fetch_data, updates = (find("java.util.LinkedHashMap")() for _ in range(2))
-        of_partition = find("org.apache.kafka.common.requests.FetchRequest$PartitionData")
-        for each in names:
-            fetch_data.put(key(each), of_partition(no_id, 0, 0, 1, kafka.optional(None)))
-        to_forget = find("java.util.ArrayList")()
-        for each in forget:
-            to_forget.add(key(each))
-        for each, (mark, count) in found.items():
-            data = find("org.apache.kafka.common.message.FetchResponseData$PartitionData")()
-            data.setPartitionIndex(each).setHighWatermark(mark).setLogStartOffset(0)
-            data.setRecords(kafka.records(_batch(count) if count else b""))
-            updates.put(key(each), data)
-        metadata = find("org.apache.kafka.common.requests.FetchMetadata")(session_id, epoch)
-        context = manager.newContext(_VERSION, metadata, False, fetch_data, to_forget, find("java.util.HashMap")())
-        read = _Read()
-        context.foreachPartition(read)
-        answer = context.updateAndGenerateResponseData(updates, find("java.util.ArrayList")()).data()
-        answered = [each.partitionIndex() for topic in answer.responses() for each in topic.partitions()]
-        return answer.sessionId(), answered, read.order
-
-    return _told(asked, session, named, forgotten, news)
-
-
-class _Read:
-    """A Java `BiConsumer` that notes which partitions a fetch reads."""
-
-    def __init__(self) -> None:
-        self.order: list[int] = []
-
-    def accept(self, partition: Any, request: Any) -> None:
-        self.order.append(partition.partition())
-
-    class Java:
-        implements = ["java.util.function.BiConsumer"]
-
-
-def _told(asked: Any, session: list[int], named: list[int], forgotten: list[int], news: Mapping[int, int]) -> _Answer:
     """A full fetch begins the session; the incremental one is the case; a third one tells the order in which it reads."""
-    session_id, _, _ = asked(0, 0, session, [], dict.fromkeys(session, (0, 0)))
-    now = _grown(session, named, forgotten)
-    found = {each: (int(each in news), news.get(each, 0)) for each in now}
-    _, answered, _ = asked(session_id, 1, named, forgotten, found)
-    _, _, order = asked(session_id, 2, [], [], {})
-    return answered, order
+
+    def found(partition: int) -> Found:
+        return Found(records=news.get(partition, 0), high_watermark=int(partition in news))
+
+    began = sessions.fetch(0, 0, session, [], lambda partition: Found())
+    answer = sessions.fetch(began.session_id, 1, named, forgotten, found)
+    after = sessions.fetch(began.session_id, 2, [], [], lambda partition: Found())
+    return list(answer.told), list(after.read)
 
 
 def _next(*, new_told=True, marks_told=True, rotates=lambda count: count > 0, forgets=True, adds_in_front=False):
