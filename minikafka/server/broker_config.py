@@ -105,11 +105,6 @@ class BrokerConfig(AbstractConfig):
         self.replica_selector_class_name = cast(str | None, self._values["replica.selector.class"])
 
     @property
-    def log_dirs(self) -> list[str]:
-        """The log directories, `log.dir` if there is no `log.dirs`. Kafka: `AbstractKafkaConfig.logDirs`."""
-        return self.get_list("log.dir" if self._values["log.dirs"] is None else "log.dirs")
-
-    @property
     def rack(self) -> str | None:
         """Where the broker stands, None if it is not said. Kafka: `AbstractKafkaConfig.rack`."""
         return cast(str | None, self._values["broker.rack"])

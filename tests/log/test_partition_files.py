@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_what_is_no_file_is_not_opened(tmp_path, kind, monkeypatch):
 
 
 def test_a_device_is_not_opened(tmp_path):
-    assert objection_to("/dev/zero") == "is a device, not a regular file"
+    assert objection_to(Path("/dev/zero")) == "is a device, not a regular file"
     (tmp_path / LOG).symlink_to("/dev/zero")
     assert (
         objection_to(tmp_path / LOG, follow_links=True)

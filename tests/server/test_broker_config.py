@@ -39,10 +39,8 @@ def test_a_broker_must_have_a_number():
 
 
 def test_settings_are_read_as_text_and_as_values():
-    config = BrokerConfig({"node.id": "3", "replica.lag.time.max.ms": 1000, "log.dirs": "/a,/b", "broker.rack": "r"})
+    config = BrokerConfig({"node.id": "3", "replica.lag.time.max.ms": 1000, "broker.rack": "r"})
     assert (config.broker_id, config.replica_lag_time_max_ms, config.rack) == (3, 1000, "r")
-    assert config.log_dirs == ["/a", "/b"]
-    assert BrokerConfig({"node.id": 3, "log.dir": "/c"}).log_dirs == ["/c"]
     assert BrokerConfig({"node.id": 3}).inter_broker_listener_name == "PLAINTEXT"
 
 
