@@ -8,9 +8,9 @@
 
 The rooms, from the bottom up: `common`, `messages`, `record`, `checkpoint` and `log`, the storage layer; `network`
 beside them; `raft`, `metadata`, `cluster`, `server` and `broker`, what a cluster of brokers adds; `tools`, which open
-log directories; `jvm` and `spark`, Java and log directories as tables; `twins` and `witness`, which hold all of it
-against Kafka; `lab` and `lessons`, the course. `cli`, the command, stands above all. Importing this package imports
-none of them: a name is imported when it is first used.
+log directories; `testing`, a broker for tests; `jvm` and `spark`, Java and log directories as tables; `twins` and
+`witness`, which hold all of it against Kafka; `lab` and `lessons`, the course. `cli`, the command, stands above all.
+Importing this package imports none of them: a name is imported when it is first used.
 """
 
 import logging

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 from minikafka.common.error_codes import Errors
 from minikafka.messages.apis import ApiVersionsRequest, ApiVersionsResponse
-from minikafka.network.api_key import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION
+from minikafka.network.api_key_base import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel

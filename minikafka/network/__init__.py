@@ -2,7 +2,7 @@
 
 In reading order:
 
-- `api_keys`: what can be asked, by name and number; `api_key`: in which versions, and where.
+- `api_keys`: what can be asked, by name and number; `api_key_base`: in which versions, and where.
 - `messages`: whole requests and responses with their headers; `error_responses`: what a request that fails is told.
 - `request`, `request_channel`: a request that has arrived, and the way back.
 - `server`: the sockets.

@@ -3,7 +3,7 @@
 Made by tests/tools/make_message_types.py. Kafka: `org.apache.kafka.common.protocol.ApiKeys`.
 """
 
-from minikafka.network.api_key import ApiKey
+from minikafka.network.api_key_base import ApiKey
 
 
 class ApiKeys(ApiKey):

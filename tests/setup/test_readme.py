@@ -94,7 +94,7 @@ def test_each_room_has_a_page_with_its_parts(room):
 
 def test_the_pages_of_rooms_name_classes_and_methods_that_exist():
     package = REPOSITORY / "minikafka"
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py*"))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in [*package.rglob("*.py"), *package.rglob("*.pyi")])
     there = set(re.findall(r"\b(?:class|def) (\w+)|^(?: {4})*(?:self\.)?(\w+)(?=: | = )", sources, re.MULTILINE))
     names = {name for each in there for name in each}
     names |= set(re.findall(r"\b[A-Z]\w+", (package / "twins/kafka_classes.json").read_text(encoding="utf-8")))

@@ -25,7 +25,7 @@ Made from Kafka's source by tests/tools/make_error_codes.py. Kafka: `org.apache.
 """
 
 from minikafka.common import errors
-from minikafka.common.error_code import ErrorCode
+from minikafka.common.error_code_base import ErrorCode
 
 
 class Errors(ErrorCode):

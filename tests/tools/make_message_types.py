@@ -32,7 +32,7 @@ _API_KEYS_HEAD = '''"""The APIs of Kafka's protocol by name and number, made fro
 Made by tests/tools/make_message_types.py. Kafka: `org.apache.kafka.common.protocol.ApiKeys`.
 """
 
-from minikafka.network.api_key import ApiKey
+from minikafka.network.api_key_base import ApiKey
 
 
 class ApiKeys(ApiKey):
