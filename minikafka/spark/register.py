@@ -76,8 +76,7 @@ def _require_minikafka_in_workers(spark: "SparkSession") -> None:
     python, *missing = _asked_in_a_worker(spark)
     if missing:
         raise WorkersPythonError(
-            f"The workers' Python, {python}, has no {' and no '.join(missing)}: let the environment variable "
-            f"PYSPARK_PYTHON name one that has, such as {sys.executable}, before the Spark session starts"
+            f"The workers' Python, {python}, has no {' and no '.join(missing)}: {_what_to_do('has')}"
         )
     _sound.add(application)
 
@@ -118,5 +117,14 @@ def _asked_in_a_worker(spark: "SparkSession") -> list[str]:
 
         is_named = _is_remote(spark) or "PYSPARK_PYTHON" in os.environ  # of a server it cannot be told from here
         which = "which the environment variable PYSPARK_PYTHON names" if is_named else spark.sparkContext.pythonExec
-        raise WorkersPythonError(f"The workers' Python, {which}, does not work: {reason(str(error))}") from error
+        raise WorkersPythonError(
+            f"The workers' Python, {which}, does not work: {reason(str(error))}; {_what_to_do('does')}"
+        ) from error
     return told
+
+
+def _what_to_do(verb: str) -> str:
+    return (
+        f"let the environment variable PYSPARK_PYTHON name one that {verb}, such as {sys.executable}, before the Spark "
+        "session starts"
+    )

@@ -59,6 +59,7 @@ def test_a_python_that_does_not_work_is_named_as_it_was_found(tmp_path):
         [sys.executable, "-c", REGISTER], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=220
     )
     assert done.stdout.startswith("WorkersPythonError The workers' Python, python3, does not work: "), done
+    assert f"PYSPARK_PYTHON name one that does, such as {sys.executable}" in done.stdout
 
 
 @pytest.mark.slow

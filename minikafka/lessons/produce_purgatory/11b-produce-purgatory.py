@@ -148,7 +148,30 @@ PathWalk(walk, pictured=[14]).play()
 #
 # ### Three ways out
 #
-# The first is a mark that rises: by a fetch, or because a slow follower leaves the ISR. The second is the timer:
+# Three replicas are in sync, and two must be. Broker 1 fetches the record `a` and says so with its next fetch; broker 2 does not fetch. Then broker 2 dies, and the controller takes it out of the ISR. Nobody fetches after that.
+
+# %%
+three = ProducePath(3, min_isr=2)
+three.in_sync()
+held = three.produce(("orders-0", "a"))
+three.fetch(1)
+three.fetch(1)
+print("ISR", three.isr(), " high watermark", three.log().high_watermark, " ", held)
+three.dies(2)
+
+# %%
+predict(
+    "mark-after-follower-left",
+    "Broker 2 has left the ISR. Where is the high watermark of orders-0 now?",
+    ___,
+    lambda: three.log().high_watermark,
+)
+
+# %%
+print("ISR", three.isr(), " high watermark", three.log().high_watermark, " ", held)
+
+# %% [markdown]
+# The mark is the least end in the ISR, and the least end has left. So the first way out is a mark that rises: by a fetch, or because a slow follower leaves the ISR. The second is the timer:
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")

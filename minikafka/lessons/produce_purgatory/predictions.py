@@ -11,6 +11,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "It needs a high watermark of 3 in orders-0. The follower has shown that it has offsets 0 and 1.",
         "both": "Request 1 still waits for orders-1, and request 2 for a high watermark of 3 in orders-0.",
     },
+    "mark-after-follower-left": {
+        0: "The mark waits for the members of the ISR alone. Broker 2 is none any more; brokers 0 and 1 have the record.",
+        2: "The mark is an offset: a is the only record, and the offset after it is 1.",
+    },
     "records-in-orders-0": {
         1: "The time-out removes nothing, and nothing marks the second a as the same.",
     },
