@@ -165,7 +165,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     for name, path in sources.items():
         if name.startswith("files/"):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place / name)
+            (place / name).write_bytes(_as_jupyterlite_shows_it(path))
     _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
     command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
@@ -189,6 +189,13 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     _leave_files_to_the_browser(built / "service-worker.js")
     _configure(built / "jupyter-lite.json")
     return built
+
+
+def _as_jupyterlite_shows_it(path: Path) -> bytes:
+    """The file's content; of a picture, letters beyond ASCII are numbers: others JupyterLite fails to show (`btoa`)."""
+    if path.suffix != ".svg":
+        return path.read_bytes()
+    return path.read_text(encoding="utf-8").encode("ascii", "xmlcharrefreplace")
 
 
 def _note_what_is_laid_out(course: Path) -> None:

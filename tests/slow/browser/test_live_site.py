@@ -122,6 +122,8 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
 
     context.route("**/*", only_the_site)
     page = context.new_page()
+    failed = []
+    page.on("console", lambda told: failed.append(told.text) if "Failed to render" in told.text else None)
     begin = time.monotonic()
     page.goto(f"{address}/{address_of(f'{NOTEBOOKS}/{lesson}.ipynb')}", timeout=90_000)
     page.wait_for_function(READY, timeout=120_000)
@@ -138,7 +140,7 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
             assert shown(found) == stored, source
     asking, told = page.evaluate(LINES_BESIDE)
     assert told == asking
-    assert blocked == []
+    assert blocked == [] and failed == []
     context.close()
 
 
