@@ -192,10 +192,21 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
 
 
 def _as_jupyterlite_shows_it(path: Path) -> bytes:
-    """The file's content; of a picture, letters beyond ASCII are numbers: others JupyterLite fails to show (`btoa`)."""
-    if path.suffix != ".svg":
+    """The file's content, in a form of the same meaning that JupyterLite shows right.
+
+    Of a picture, letters beyond ASCII are numbers: with others it fails (`btoa`). What a notebook has printed is one
+    text: between the lines of a list JupyterLite shows commas.
+    """
+    if path.suffix == ".svg":
+        return path.read_text(encoding="utf-8").encode("ascii", "xmlcharrefreplace")
+    if path.suffix != ".ipynb":
         return path.read_bytes()
-    return path.read_text(encoding="utf-8").encode("ascii", "xmlcharrefreplace")
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "stream":
+                output["text"] = "".join(output["text"])
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
 
 
 def _note_what_is_laid_out(course: Path) -> None:
