@@ -218,6 +218,17 @@ def test_a_lesson_that_is_only_read_shows_what_is_stored_and_says_why_a_cell_fai
     page.context.close()
 
 
+def test_a_page_without_https_says_that_its_cells_cannot_run(chromium, server):
+    rules = "--host-resolver-rules=MAP course.test 127.0.0.1"
+    browser = chromium.browser_type.launch(executable_path=chromium_path(), args=["--no-sandbox", rules])
+    page, told = browser.new_page(), []
+    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.accept()))
+    place = f"http://course.test:{server.server_address[1]}"
+    open_notebook(page, f"{place}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    assert len(told) == 1 and "begins with https" in told[0]
+    browser.close()
+
+
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_axe_finds_nothing_in_what_is_ours(chromium, address, theme):
     from axe_playwright_python.sync_playwright import Axe
