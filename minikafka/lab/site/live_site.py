@@ -59,7 +59,7 @@ _READ_ONLY = {
 }
 _COMPILE = Path(__file__).with_name("compile_modules.mjs")
 _IN_BROWSER = Path(__file__).with_name("in_browser")
-_BEFORE_ALL_ELSE = ("begin_with_the_page.js", "name_sliders.js")
+_BEFORE_ALL_ELSE = ("require_https.js", "begin_with_the_page.js", "name_sliders.js")
 """The scripts of `in_browser/` that the page of a notebook runs first."""
 _PACKED = ".packed"
 """What `in_browser/python.mjs` opens; the end of these files' names."""
@@ -165,7 +165,7 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     for name, path in sources.items():
         if name.startswith("files/"):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place / name)
+            (place / name).write_bytes(_as_jupyterlite_shows_it(path))
     _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
     command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
@@ -189,6 +189,24 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
     _leave_files_to_the_browser(built / "service-worker.js")
     _configure(built / "jupyter-lite.json")
     return built
+
+
+def _as_jupyterlite_shows_it(path: Path) -> bytes:
+    """The file's content, in a form of the same meaning that JupyterLite shows right.
+
+    Of a picture, letters beyond ASCII are numbers: with others it fails (`btoa`). What a notebook has printed is one
+    text: between the lines of a list JupyterLite shows commas.
+    """
+    if path.suffix == ".svg":
+        return path.read_text(encoding="utf-8").encode("ascii", "xmlcharrefreplace")
+    if path.suffix != ".ipynb":
+        return path.read_bytes()
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "stream":
+                output["text"] = "".join(output["text"])
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
 
 
 def _note_what_is_laid_out(course: Path) -> None:

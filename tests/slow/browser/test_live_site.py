@@ -122,6 +122,8 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
 
     context.route("**/*", only_the_site)
     page = context.new_page()
+    failed = []
+    page.on("console", lambda told: failed.append(told.text) if "Failed to render" in told.text else None)
     begin = time.monotonic()
     page.goto(f"{address}/{address_of(f'{NOTEBOOKS}/{lesson}.ipynb')}", timeout=90_000)
     page.wait_for_function(READY, timeout=120_000)
@@ -138,7 +140,7 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
             assert shown(found) == stored, source
     asking, told = page.evaluate(LINES_BESIDE)
     assert told == asking
-    assert blocked == []
+    assert blocked == [] and failed == []
     context.close()
 
 
@@ -214,6 +216,17 @@ def test_a_lesson_that_is_only_read_shows_what_is_stored_and_says_why_a_cell_fai
     kinds = dict(shown(page.evaluate(RUN, ["HandRunBroker(", ""])))
     assert kinds["stdout"] == f"{why_not_live('14-wire')}\n" and "error" in kinds
     page.context.close()
+
+
+def test_a_page_without_https_says_that_its_cells_cannot_run(chromium, server):
+    rules = "--host-resolver-rules=MAP course.test 127.0.0.1"
+    browser = chromium.browser_type.launch(executable_path=chromium_path(), args=["--no-sandbox", rules])
+    page, told = browser.new_page(), []
+    page.on("dialog", lambda dialog: (told.append(dialog.message), dialog.accept()))
+    place = f"http://course.test:{server.server_address[1]}"
+    open_notebook(page, f"{place}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
+    assert len(told) == 1 and "begins with https" in told[0]
+    browser.close()
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
