@@ -8,6 +8,8 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
+# Where there is no Node.js, which brings Pyodide to the site, it comes as a package.
+NODE := $(if $(shell command -v npm),,node)
 PART ?= $(shell $(BIN)/python -m tests.parts)
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -151,16 +153,17 @@ lock: ready-dev
 	$(LOCK) --build-deps-for editable --extra lab -c requirements/dev.txt -o requirements/lab.txt pyproject.toml
 	$(LOCK) --extra site -c requirements/dev.txt -o requirements/site.txt pyproject.toml
 	$(LOCK) --extra fuzz -c requirements/dev.txt -o requirements/fuzz.txt pyproject.toml
+	$(LOCK) --extra node -c requirements/dev.txt -o requirements/node.txt pyproject.toml
 	$(LOCK) -c requirements/dev.txt -o requirements/core.txt pyproject.toml
 
 ready-lab:
 	@$(PYTHON) requirements/install.py lab
 
 ready-dev:
-	@$(PYTHON) requirements/install.py dev
+	@$(PYTHON) requirements/install.py dev $(NODE)
 
 ready-site:
-	@$(PYTHON) requirements/install.py lab site
+	@$(PYTHON) requirements/install.py lab site $(NODE)
 
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz

@@ -1,4 +1,4 @@
-"""Set up .venv from a lock file, if it is missing or out of date: python3 requirements/install.py lab|dev [fuzz|site]
+"""Set up .venv from a lock file, if it is missing or out of date: python3 requirements/install.py lab|dev [fuzz|site|node]
 
 Every package is pinned and checked by its hash. A stamp in .venv says which locks it was made from, so that a second
 call does nothing. Needs Python 3.11 or later with its standard library alone.
@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
 SIZES = {"lab": "1.6 GB", "dev": "2.0 GB"}  # of .venv, with Linux's wheels
-INCLUDES = {"lab": ["lab"], "dev": ["dev", "lab", "site"], "fuzz": ["fuzz"], "site": ["site"]}
+INCLUDES = {"lab": ["lab"], "dev": ["dev", "lab", "site"], "fuzz": ["fuzz"], "site": ["site"], "node": ["node"]}
 
 
 def fingerprint(lock):

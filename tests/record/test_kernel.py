@@ -244,13 +244,16 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
     assert said.stdout.split() == ["2", "0"]
 
 
-def test_without_numba_the_plain_kernel_serves(monkeypatch):
+@pytest.mark.parametrize("missing", ["numba", "numpy"])
+def test_without_numba_the_plain_kernel_serves_and_tells_once_what_would_be_faster(monkeypatch, caplog, missing):
     monkeypatch.setattr(record_columns, "_compiled", None)
     monkeypatch.setattr(record_columns, "_plain_records", 0)
     monkeypatch.setattr(record_columns, "RECORDS_BEFORE_COMPILING", 1)
-    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "minikafka.record.kernels.compiled_kernel", raising=False)
     monkeypatch.delattr("minikafka.record.kernels.compiled_kernel", raising=False)
     batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
     assert batch.columns().offsets.tolist() == [0, 1, 2, 3, 4]
     assert record_columns.kernel_in_use() == "plain"
+    batch.columns()
+    assert [record.getMessage().endswith("pip install 'minikafka[fast]'") for record in caplog.records] == [True]

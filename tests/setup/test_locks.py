@@ -36,13 +36,22 @@ def test_no_lock_says_where_packages_come_from(lock):
 def test_the_locks_agree():
     dev = pins(REPOSITORY / "requirements" / "dev.txt")
     for lock in LOCKS:
-        others = {name: version for name, version in pins(lock).items() if lock.stem != "fuzz" or name in dev}
+        others = {
+            name: version for name, version in pins(lock).items() if lock.stem not in ("fuzz", "node") or name in dev
+        }
         assert others.items() <= dev.items(), lock.name
 
 
 @pytest.mark.parametrize(
     ("lock", "extras"),
-    [("core", []), ("lab", ["lab"]), ("dev", ["lab", "dev"]), ("site", ["site"]), ("fuzz", ["fuzz"])],
+    [
+        ("core", []),
+        ("lab", ["lab"]),
+        ("dev", ["lab", "dev"]),
+        ("site", ["site"]),
+        ("fuzz", ["fuzz"]),
+        ("node", ["node"]),
+    ],
 )
 def test_each_lock_holds_what_the_project_asks_for(lock, extras):
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -56,4 +65,4 @@ def test_what_is_no_set_up_is_refused_in_one_line(name):
     install = REPOSITORY / "requirements" / "install.py"
     run = subprocess.run([sys.executable, str(install), name], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == f"There is no set-up called {name}: lab, dev, fuzz, site\n"
+    assert run.stderr == f"There is no set-up called {name}: lab, dev, fuzz, site, node\n"

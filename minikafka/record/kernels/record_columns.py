@@ -53,7 +53,7 @@ def use_compiled_kernel() -> bool:
                     compiled_kernel.load_decode()
             except Exception as error:
                 # Whatever keeps numba from working, the plain kernel does the same work more slowly.
-                remedy = "; pip install 'minikafka[fast]'" if getattr(error, "name", None) == "numba" else ""
+                remedy = "; pip install 'minikafka[fast]'" if getattr(error, "name", None) in ("numba", "numpy") else ""
                 logger.warning("Records are decoded by the plain kernel, which is slower: %s%s", error, remedy)
                 return False
             _compiled = compiled_kernel
