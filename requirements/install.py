@@ -1,4 +1,4 @@
-"""Set up .venv from a lock file, if it is missing or out of date: python3 requirements/install.py lab|dev [fuzz|site|node]
+"""Set up .venv from a lock file, if it is missing or out of date: install.py lab|dev [fuzz|site|node]
 
 Every package is pinned and checked by its hash. A stamp in .venv says which locks it was made from, so that a second
 call does nothing. Needs Python 3.11 or later with its standard library alone.
