@@ -3,6 +3,7 @@
 import functools
 import http.server
 import inspect
+import json
 import threading
 import time
 
@@ -11,12 +12,15 @@ import pytest
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.work_file import NAME, take
 from minikafka.lab.course.working_copy import lay_out
-from minikafka.lab.lesson_folders import lesson_folders
+from minikafka.lab.lesson_folders import REBUILD, lesson_folders
 from minikafka.lab.rebuild.harnesses import ENGINE
 from minikafka.lab.site.live_parts import PYODIDE, PartsError
 from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, is_live, live_site, why_not_live
 from minikafka.lessons.high_watermark import rungs, solutions
 from tests.kafka_answers import PARTS
+from tests.lab.rebuild import stubs
+from tests.notebooks import checks_in_a_browser
+from tests.notebooks.checks_in_a_browser import wrongly_judged
 from tests.notebooks.outputs import code_cells, shown
 from tests.slow.browser.conftest import chromium_path
 
@@ -142,6 +146,24 @@ def test_a_lesson_runs_whole_in_the_browser_and_shows_what_is_stored(chromium, a
     assert told == asking
     assert blocked == [] and failed == []
     context.close()
+
+
+def test_what_is_right_passes_there_and_what_is_wrong_does_not(chromium, address, lesson):
+    page = chromium.new_context(viewport={"width": 1280, "height": 1000}).new_page()
+    open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/{lesson}{REBUILD}.ipynb')}")
+    program = inspect.getsource(stubs) + inspect.getsource(checks_in_a_browser).replace(OWN, "")
+    program += f"import json\nprint(json.dumps(judged({lesson!r})))\n"
+    begin = time.monotonic()
+    outputs = page.evaluate(RUN, ["import", program])
+    (said,) = [text for kind, text in shown(outputs) if kind == "stdout"]
+    tasks = json.loads(said)
+    print(f"{lesson}: {len(tasks)} tasks in {time.monotonic() - begin:.1f} s")
+    assert tasks and wrongly_judged(tasks) == []
+    page.context.close()
+
+
+OWN = "from tests.lab.rebuild.stubs import stub_of"
+"""What a browser does not have: its text comes before."""
 
 
 def test_a_page_loads_little_before_its_first_prediction(chromium, address, asked):
