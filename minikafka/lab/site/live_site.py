@@ -59,7 +59,7 @@ _READ_ONLY = {
 }
 _COMPILE = Path(__file__).with_name("compile_modules.mjs")
 _IN_BROWSER = Path(__file__).with_name("in_browser")
-_BEFORE_ALL_ELSE = ("require_https.js", "begin_with_the_page.js", "name_sliders.js")
+_BEFORE_ALL_ELSE = ("require_https.js", "begin_with_the_page.js", "name_sliders.js", "scroll_by_keyboard.js")
 """The scripts of `in_browser/` that the page of a notebook runs first."""
 _PACKED = ".packed"
 """What `in_browser/python.mjs` opens; the end of these files' names."""
