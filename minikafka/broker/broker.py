@@ -115,6 +115,7 @@ class Broker:
         metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
         cleaner_scheduler: Scheduler | None = None,
+        timer_scheduler: Scheduler | None = None,
         held_locks: Iterable[FileLock] = (),
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
@@ -134,7 +135,8 @@ class Broker:
         - `metadata_log_dir`: that of `log_dirs` which has the metadata log of this process in it, None if none has.
         - `halt(fatal)`: what happens where Kafka halts the process, since the broker cannot go on: log directories have
           failed, all of them or that of the metadata log.
-        - `cleaner_scheduler`: where logs are compacted, None: on `scheduler`.
+        - `cleaner_scheduler`: where logs are compacted, `timer_scheduler`: where requests that have waited long enough
+          are answered; None: on `scheduler`.
         - `held_locks`: locks on log directories that the caller has taken, and gives away (`lock_log_dir`).
 
         Raises what a log manager raises for directories that cannot be used, ConfigException, and
@@ -199,6 +201,7 @@ class Broker:
                 add_partitions_to_txn_manager=add_partitions_to_txn_manager,
                 metadata_log_dir=metadata_log_dir and metadata_log_dir.absolute(),
                 halt=halt,
+                timer_scheduler=timer_scheduler,
             )
         except BaseException:
             self.log_manager.let_go()

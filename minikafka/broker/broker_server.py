@@ -112,7 +112,9 @@ class BrokerServer:
         self._values: SingleVoterLog | None = None
         self.controller: Controller | None = None
         self.broker: Broker | None = None
-        self.sockets = SocketServer(SocketServerConfig(self._settings), SystemTime(), around(self._handle))
+        self.sockets = SocketServer(
+            SocketServerConfig(self._settings), SystemTime(), around(self._handle), task_time=self._time
+        )
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -178,6 +180,7 @@ class BrokerServer:
                 controller,
                 time=self._time,
                 scheduler=self._scheduler,
+                timer_scheduler=self.sockets.tasks,
                 settings={"process.roles": "broker,controller", **self._settings},
                 listeners=self.endpoints,
                 incarnation_id=random_uuid(),
@@ -248,7 +251,7 @@ class BrokerServer:
 
     def run_due_tasks(self) -> None:
         """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
-        for scheduler in (self._cleaner_scheduler, self._scheduler):
+        for scheduler in (self._cleaner_scheduler, self._scheduler, self.sockets.tasks):
             done = threading.Event()
             scheduler.schedule_once("clock-was-moved", done.set)
             while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:

@@ -171,6 +171,7 @@ class ReplicaManager(AllPartitions):
         on_log_dir_failure: Callable[[str], object] = lambda directory_id: None,
         metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
+        timer_scheduler: Scheduler | None = None,
     ):
         """A manager without partitions.
 
@@ -179,6 +180,7 @@ class ReplicaManager(AllPartitions):
         - `add_partitions_to_txn_manager`: the way to the transaction coordinators, None if there are none.
         - `on_log_dir_failure(directory_id)`: the controller is to learn that a log directory has failed.
         - `metadata_log_dir`: the log directory (absolute) that has the metadata log in it, too; None if none has.
+        - `timer_scheduler`: wakes the timers of requests that wait, `scheduler` if None.
         - `halt(fatal)`: ends the process, since the broker cannot go on without a log directory that has failed.
 
         Raises OSError when the high watermarks' files cannot be made, ConfigException for an unknown
@@ -200,18 +202,18 @@ class ReplicaManager(AllPartitions):
         self._high_watermark_checkpoint_started = False
         self.delayed_produce_purgatory: DelayedOperationPurgatory[DelayedProduce] = DelayedOperationPurgatory(
             "Produce",
-            SystemTimer("Produce", time, scheduler),
+            SystemTimer("Produce", time, timer_scheduler or scheduler),
             config.producer_purgatory_purge_interval_requests,
         )
         self.delayed_fetch_purgatory: DelayedOperationPurgatory[DelayedFetch] = DelayedOperationPurgatory(
             "Fetch",
-            SystemTimer("Fetch", time, scheduler),
+            SystemTimer("Fetch", time, timer_scheduler or scheduler),
             config.fetch_purgatory_purge_interval_requests,
         )
         self.delayed_delete_records_purgatory: DelayedOperationPurgatory[DelayedDeleteRecords] = (
             DelayedOperationPurgatory(
                 "DeleteRecords",
-                SystemTimer("DeleteRecords", time, scheduler),
+                SystemTimer("DeleteRecords", time, timer_scheduler or scheduler),
                 config.delete_records_purgatory_purge_interval_requests,
             )
         )

@@ -1,6 +1,7 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -17,6 +18,7 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.messages.apis import ListOffsetsResponse, MetadataResponse
+from minikafka.server.delayed_fetch import DelayedFetch
 from minikafka.testing import ApiKeys, Broker, Errors, NoBytes
 
 PATIENCE_S = 20
@@ -281,3 +283,20 @@ def test_the_end_of_a_forked_process_ends_neither_broker_nor_files(broker):
     broker.stop()
     broker.start()
     assert [record.value for record in broker.records("t", 0)] == [b"before", b"after"]
+
+
+def test_a_request_that_has_waited_long_enough_is_answered_by_the_loop_of_the_sockets(monkeypatch):
+    threads = set()
+
+    def noted(delayed_fetch):
+        threads.add(threading.current_thread().name)
+
+    monkeypatch.setattr(DelayedFetch, "on_expiration", noted)
+    with Broker(topics={"orders": 1}) as broker:
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 20})
+        consumer.assign([TopicPartition("orders", 0, 0)])
+        deadline = time.monotonic() + PATIENCE_S
+        while not threads and time.monotonic() < deadline:
+            assert consumer.poll(0.05) is None
+        consumer.close()
+    assert threads == {"kafka-network-thread"}

@@ -8,5 +8,6 @@ In reading order:
 - `socket_server_config`: where to listen, and the other settings of sockets.
 - `connection_quotas`, `memory_pool`: how many connections there may be, and how much memory their requests may take.
 - `kafka_channel`: one connection, with the request that is being read and the answer that is being sent.
+- `loop_tasks`: what the loop does besides, such as answering who has waited long enough.
 - `socket_server`: the loop.
 """

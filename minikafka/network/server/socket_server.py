@@ -17,6 +17,7 @@ from minikafka.common.time import Time
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
 from minikafka.network.server.kafka_channel import InvalidReceiveException, KafkaChannel
+from minikafka.network.server.loop_tasks import LoopTasks
 from minikafka.network.server.memory_pool import MemoryPool
 from minikafka.network.server.socket_server_config import SocketServerConfig
 
@@ -61,8 +62,11 @@ class SocketServer:
     they take turns. No TLS, no SASL, no throttling, no metrics. Kafka: `SocketServer`, `Acceptor`, `Processor`.
     """
 
-    def __init__(self, config: SocketServerConfig, time: Time, handle: Handle):
-        """A server that has opened no port. `handle` is called for each request, see `Handle`."""
+    def __init__(self, config: SocketServerConfig, time: Time, handle: Handle, *, task_time: Time | None = None):
+        """A server that has opened no port. `handle` is called for each request, see `Handle`.
+
+        `task_time`: by which `tasks` are due, `time` if None.
+        """
         get = config.get_int
         self._config = config
         self._time = time
@@ -84,6 +88,7 @@ class SocketServer:
         self._without_memory: deque[KafkaChannel] = deque()  # channels whose request waits for the pool
         self._responses: deque[tuple[KafkaChannel, Answer]] = deque()  # from other threads
         self._waker, self._woken = os.pipe()[::-1]
+        self.tasks = LoopTasks(task_time or time, self._wake_up_from_elsewhere)
         self._thread_id: int | None = None
         self._thread: threading.Thread | None = None
         self._is_running = False
@@ -158,6 +163,10 @@ class SocketServer:
         with contextlib.suppress(BlockingIOError, OSError):  # it is awake already, or over
             os.write(self._waker, b"\0")
 
+    def _wake_up_from_elsewhere(self) -> None:
+        if threading.get_ident() != self._thread_id:  # else the loop is not waiting now
+            self.wake_up()
+
     # One round of the loop
 
     def _poll(self) -> None:
@@ -168,7 +177,7 @@ class SocketServer:
         while self._without_memory and not self._memory_pool.is_out_of_memory:
             self._ready.append(self._without_memory.popleft())
         # 2. Wait, but not while something is ready.
-        timeout_ms = 0 if self._ready or self._responses else _POLL_TIMEOUT_MS
+        timeout_ms = 0 if self._ready or self._responses else self.tasks.wait_ms(_POLL_TIMEOUT_MS)
         events = self._selector.select(timeout_ms / 1000)
         self._now_ms = self._time.hi_res_clock_ms()
         # 3. Answers that other threads have given.
@@ -188,7 +197,9 @@ class SocketServer:
                     self._write(who)
                 if event & _READ:
                     self._read(who)
-        # 6. Who has to go.
+        # 6. Requests that have waited long enough, say.
+        self.tasks.run_due()
+        # 7. Who has to go.
         if self._connections_changed:
             self._close_excess_connections()
         if self._now_ms >= self._next_idle_close_check_ms:
@@ -412,6 +423,7 @@ class SocketServer:
         for channel in self.channels:
             self._close(channel)
         self._close_acceptors()
+        self.tasks.shutdown()
         self._selector.close()
         for end in (self._waker, self._woken):
             os.close(end)

@@ -4,6 +4,7 @@ Their Python is a virtual environment that has what minikafka needs, and not min
 """
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ SMALL = {
     "spark.sql.shuffle.partitions": "4",
 }
 """Settings for a driver of the cluster: workers that start soon, and few tasks, as for a few rows."""
+_MASTER = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)\n")
 _UNTIL_INPUT_ENDS = '"$@" & read -r line; kill $!; wait $!'
 """A shell's script: the command ends when its standard input does, so at the latest with the tests' process."""
 
@@ -47,11 +49,11 @@ def python_without_minikafka(directory: Path) -> Path:
 @contextmanager
 def standalone_cluster(directory: Path) -> Iterator[str]:
     """The URL of a master with two workers of one core each; they end with the block."""
-    port = _free_port()
-    url = f"spark://127.0.0.1:{port}"
     with ExitStack() as running:
-        master = ("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port))
+        master = ("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0")
         said = running.enter_context(_java(directory / "master", *master, "--webui-port", "0"))
+        _wait_until(lambda: _MASTER.search(said.read_text()), said)
+        url = _MASTER.search(said.read_text())[1]
         for number in range(2):
             place = directory / f"worker-{number}"
             worker = ("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--port", "0", "--cores", "1")
