@@ -1,5 +1,5 @@
-"""What others use by its name stays: the names of the package, commands with their options, exit codes and JSON, and the
-data source's options, tables and columns.
+"""What others use by its name stays: names of the package, commands with their options, exit codes and JSON, and of the
+data source options, tables and columns.
 """
 
 import json
