@@ -14,6 +14,7 @@ from minikafka.lessons.log_audit import copies
 from minikafka.lessons.log_audit.groups import lags_said, latest_group
 from minikafka.lessons.log_audit.lag_witnesses import by_lag_job, three_witnesses
 from minikafka.lessons.log_audit.quiz import orders_that_must_be_equal
+from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.witness import agree
 from minikafka.witness.log.workload import Workload
 
@@ -62,6 +63,22 @@ def test_damage_is_met_and_named():
     told = {Path(row["_corrupt"]["file"]).parent.name: row["_corrupt"]["exception"] for row in rows if row["_corrupt"]}
     assert set(told) == {"clicks-0", "payments-0"} and all("CorruptRecordException" in words for words in told.values())
     assert sum(row["topic"] == "clicks" and not row["_corrupt"] for row in rows) == 950
+
+
+@pytest.mark.kafka
+def test_what_a_damage_that_no_start_finds_hides_from_a_consumer():
+    """Kafka gives the next segment instead, as the lesson says: a wrong index entry, and a batch that is cut off."""
+    copy = shop_night.copied_night(1)
+    copies.damage(copy)
+    for topic, asked, given in (("orders", range(55, 69), 78), ("payments", range(111, 114), 114)):
+        with copies.opened_by_kafka(copy / f"{topic}-0") as log:
+            instead = {}
+            for offset in range(log.log_end_offset):
+                batches = list(log.read(offset, 1_048_576, FetchIsolation.HIGH_WATERMARK).records.batches())
+                first = min(record.offset for batch in batches for record in batch if record.offset >= offset)
+                if first != offset:
+                    instead[offset] = first
+        assert instead == dict.fromkeys(asked, given)
 
 
 def test_a_night_grows_as_far_as_it_is_told():

@@ -38,7 +38,7 @@ from minikafka.lessons.log_audit.exercises import equal_replicas, group_lag, sav
 def lags(records, groups):
     """records: DataFrame of offset, timestamp (ms): all records of one partition that a consumer gets. groups: DataFrame of name, offset (the
     next offset that the group will read). Returns a DataFrame of name, records, ms, ascending by name. records: how many records the group
-    has still to read. ms: timestamp of the newest record of the partition minus timestamp of the first record that the group has still to
+    has still to read. ms: the greatest timestamp in the partition minus the timestamp of the first record that the group has still to
     read; 0 if it has none to read.
 
     Example: the records (0, 1000), (1, 3000), (2, 7000) and the group ('mail', 1) give ('mail', 2, 4000).

@@ -32,7 +32,7 @@ predict(
 )
 
 # %% [markdown]
-# A `___` is a blank for you to fill. Spark is starting meanwhile, and Apache Kafka, a witness in part 5.
+# A `___` is a blank for you to fill. Spark and Apache Kafka are starting meanwhile.
 #
 # `read_views` makes views of the records and of the source's tables, such as `groups`: what each group has committed last.
 
@@ -52,7 +52,7 @@ spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "new
 # %% [markdown]
 # ## 2. The picture
 #
-# `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are to come nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
+# `dashboard` has most to read, but its first unread record is the youngest of the three that are behind. **LAG says neither how many records are unread nor how old they are.** `mail` stopped before eleven in the evening. `billing` reads with `read_committed`, and a till has left a transaction open since 01:40: the group has read all that it may. It is not slow, it is stuck.
 #
 # - **Unread records:** the rows at or above a group's committed offset, also those that a `read_committed` reader will not get.
 # - **Damage:** bytes that break the format. With `mode=PERMISSIVE` the source makes a row of each damage that a query meets; by default the query fails.
@@ -85,6 +85,8 @@ answer(spark.sql("""
 # ## 4. The source, walked
 #
 # ### Who is behind, and by how much time?
+#
+# LAG beside the unread records of each group:
 
 # %%
 came = {row.name: row.records for row in behind.collect()}
@@ -101,7 +103,7 @@ erratum(
 # %% [markdown]
 # ### Which topics grow?
 #
-# The table `batches` comes from the batch headers; no record is decoded. From two o'clock on the web site sends three times as many clicks an hour, each as long as before, and its producer compresses no longer:
+# The table `batches` comes from the batch headers; no record is decoded. From two o'clock on the web site sends three times as many clicks an hour, each as long as before, and its producer no longer compresses:
 
 # %%
 growth = spark.sql("""
@@ -238,7 +240,7 @@ walk = step_through(query.read, task, into=READ, locals_of_interest={"position",
 query_walk(walk).play()
 
 # %% [markdown]
-# The batches before the damage are decoded together into columns; then the damage becomes a row; then come the batches behind it, which are sound.
+# The batches before the damage are decoded together into columns; then the damage becomes a row; then come the batches after it, which are sound.
 #
 # A broker is stricter. This is the first finding of `verify` in each segment and index, and what Kafka would do about it after an unclean stop:
 
@@ -250,9 +252,9 @@ answer(spark.sql("""
 """, findings=findings))
 
 # %% [markdown]
-# - **clicks:** Kafka cuts the log's last segment at the damage, and the sound batches behind go too. So rescue these with a query *before* that start. (The `.index` is sound, but `verify` reads no batch behind the damage, so an entry that points there counts as wrong.)
+# - **clicks:** Kafka cuts the log's last segment at the damage, and the sound batches after it go too. So rescue these with a query *before* that start. (The `.index` is sound, but `verify` reads no batch after the damage, so an entry that points there counts as wrong.)
 # - **payments:** Kafka does not scan segments below the recovery point. The torn batch stays, its three payments are lost, and a consumer that asks for one gets what the next segment has.
-# - **orders:** the wrong entry stays. A broker's consumer that asks for an offset from 55 to 68 gets those from 78 on, and no error. (A query is not misled: the source checks in the log what an index says.)
+# - **orders:** the wrong entry stays. A broker's consumer that asks for an offset from 55 to 68 gets the records from 78 on, and no error. (A query is not misled: the source checks in the log what an index says.)
 #
 # ### As large as you like
 #
@@ -367,18 +369,18 @@ print("oldest_committed after operation 5:", sick.value(5, "oldest_committed"), 
 #
 # <details><summary>One answer</summary>
 #
-# Whether it is slow or stuck. If the committed offset does not move, compare it with the partition's last stable offset: an open transaction holds the reader there. `kafka-transactions.sh find-hanging`, or `describe-producers` for that partition, shows `CurrentTransactionStartOffset`; on a disk it is the table `producers`. Then whose it is (`kafka-transactions.sh list`), and why it is not ended. The coordinator aborts it after `transaction.timeout.ms`, unless that was raised or the coordinator does not know the transaction; then `kafka-transactions.sh abort` does. If the offset moves, the group is slow: the age of its first unread record says by how much.
+# Whether it is slow or stuck. If the committed offset does not move, compare it with the partition's last stable offset: an open transaction holds the reader there. `kafka-transactions.sh describe-producers` shows its start for that partition (`CurrentTransactionStartOffset`); on a disk it is the table `producers`. Then whose it is (`kafka-transactions.sh list`), and why it is not ended. The coordinator aborts it after `transaction.timeout.ms`, unless that was raised or the coordinator does not know the transaction; then `kafka-transactions.sh abort` does. If the offset moves, the group is slow: the age of its first unread record says by how much.
 #
 # </details>
 
 # %% [markdown]
 # ### Card
 #
-# - LAG counts offsets. It says neither how many records are to come nor how old they are.
+# - LAG counts offsets. It says neither how many records are unread nor how old they are.
 # - The age of the first unread record says how late a group is. If its committed offset does not move, it has stopped (no members?) or is stuck (at the last stable offset: look for an open transaction).
 # - A checksum tells that the records of a batch have not changed since the checksum was computed. Only another copy tells whether the leader wrote it.
 # - Two copies are compared below the high watermark of both. Above it they may differ.
-# - A damaged batch loses all its records. At an unclean start a broker cuts the log there, if it scans that segment; a query that runs before that start still reads the batches behind.
+# - A damaged batch loses all its records. At an unclean start a broker cuts the log there, if it scans that segment; a query that runs before that start still reads the batches after it.
 #
 # ![Questions to a disk, and where the evidence lies](../diagrams/log_audit.svg)
 #

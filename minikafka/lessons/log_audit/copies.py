@@ -3,7 +3,10 @@ Apache Kafka reads a partition.
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from crc32c import crc32c
 
@@ -49,9 +52,24 @@ def read_by_kafka(directory: Path) -> list[tuple[int, int, bytes | None, bytes]]
     """
     from minikafka.lab.stage.readers import records_seen
 
+    with opened_by_kafka(directory) as log:
+        if log is None:
+            return None
+        return [
+            (record.offset, record.timestamp, record.key and bytes(record.key), bytes(record.value))
+            for record in records_seen(log)
+        ]
+
+
+@contextmanager
+def opened_by_kafka(directory: Path) -> Iterator[Any]:
+    """Apache Kafka's own `UnifiedLog`, opened as after a clean stop on a copy of a partition's directory, with the high
+    watermark at its end; None where Kafka's jars are absent. Raises what Kafka raises.
+    """
     kafka = kafka_witness()
     if kafka is None:
-        return None
+        yield None
+        return
     copy, time = scratch(directory.name), ManualTime(NOON)
     shutil.copytree(directory, copy)
     topic_id = PartitionMetadataFile(copy / "partition.metadata").read().topic_id
@@ -59,10 +77,11 @@ def read_by_kafka(directory: Path) -> list[tuple[int, int, bytes | None, bytes]]
         copy, {}, log_start_offset=0, recovery_point=0, scheduler=ManualScheduler(time), time=time,
         last_shutdown_clean=True, topic_id=topic_id,
     )  # fmt: skip
-    log.update_high_watermark(log.log_end_offset)
-    seen = records_seen(log)
-    log.close_handlers()
-    return [(record.offset, record.timestamp, record.key and bytes(record.key), bytes(record.value)) for record in seen]
+    try:
+        log.update_high_watermark(log.log_end_offset)
+        yield log
+    finally:
+        log.close_handlers()
 
 
 def grow(directory: Path, gigabytes: float = 1.0) -> int:

@@ -21,7 +21,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "clicks-missing": {
         1: "One checksum covers all records of the batch. It does not tell which one is damaged.",
         220: "A broker would lose that many: it cuts the segment there. A query goes on with the next batch.",
-        430: "The query goes on behind the damage: the batch says how long it is.",
+        430: "The query goes on after the damage: the batch says how long it is.",
     },
     "restored-directory-same-records": {
         False: "Batches are new, but a consumer gets the records of the table.",

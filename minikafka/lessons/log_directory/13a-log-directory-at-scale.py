@@ -54,7 +54,7 @@ answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{n
 # - **Row:** a record as a consumer would get it, with Kafka's columns: key, value, topic, partition, offset, timestamp.
 # - **Bounds:** the offsets between which a query reads a partition. The end is the high watermark that the broker has written to disk; for `read_committed` it is the last stable offset.
 # - **Byte range:** whole batches of one segment, from one position in its file to another. **Task:** some byte ranges, read by one worker.
-# - **Pruned:** left out of the plan, because it cannot hold a row that the query asks for.
+# - **Pruned:** a partition, a segment or bytes of it are left out of the plan, because they cannot hold a row that the query asks for.
 # - **Table:** what the source reads besides records: `batches`, `segments`, `index`, `transactions` (aborted ones), `producers` (from snapshots), `checkpoints`, and others.
 #
 # `read_views` makes a view of each table, and of the records for `read_uncommitted` (`records`) and `read_committed` (`committed`). It reads nothing yet.
@@ -78,7 +78,7 @@ answer(spark.sql("""
 # 4. Pruning saves work. It never changes an answer.
 # 5. Every batch is read by one task, however many tasks there are.
 #
-# The cell checks each rule: two numbers must be equal. (Broker 2 has a copy of `orders`. With the option `pushFilters` the conditions of a query prune; without it Spark reads everything first.)
+# The cell checks each rule (of rule 3 the first half): two numbers must be equal. (Broker 2 has a copy of `orders`. With the option `pushFilters` the conditions of a query prune; without it Spark reads everything first.)
 
 # %%
 marks = spark.read.format("minikafka").option("table", "checkpoints").load(str(NIGHT / "broker-2"))
@@ -96,7 +96,7 @@ answer(spark.sql("""
 """, other=other, marks=marks, pruned=pruned, many=many))
 
 # %% [markdown]
-# Beside a running broker the rules are the same. It writes its high watermarks every five seconds by default, so a query is up to that much behind.
+# Beside a running broker the rules are the same. It writes its high watermarks every five seconds by default, so a query may lack the records of the last five seconds.
 #
 # ## 4. The source, walked
 #
@@ -202,7 +202,7 @@ told_by_batches = transactions(ranges(spark, [NIGHT / "broker-1"], bounds="log_e
 answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
-# Producers' names are in `__transaction_state`, the transaction coordinator's topic: the key has the name, and the value begins with two bytes for its version and eight for the id.
+# Producers' names are in `__transaction_state`, the transaction coordinator's topic: the key has two bytes for its version, two for the length of the name, and the name; the value begins with two bytes for its version and eight for the producer's id.
 
 # %%
 answer(spark.sql("""
@@ -254,7 +254,7 @@ answer(spark.sql(f"""
 # ## 5. Three witnesses
 #
 # Three witnesses answer the same questions after each operation: the **data source**, on the directory that a log is writing; **Spark**, from the lines alone; **Apache Kafka**, by a consumer's reads of its own `UnifiedLog`. What does a reader get with `read_uncommitted`, and
-# with `read_committed`? Which records have a timestamp at least eight seconds after the start (`since_then`, a query that prunes)?
+# with `read_committed`? Which records have a timestamp at least eight seconds after `now`, the start of the workload (`since_then`, a query that prunes)? Operations are numbered from 0.
 
 # %%
 from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
@@ -287,7 +287,7 @@ for number in (4, 5, 9, 11, 15):
 agree(ours, spark_says, kafka)
 
 # %% [markdown]
-# Now a bug is planted into the source: it takes the largest timestamp of a segment's last batch for the segment's largest.
+# Now a bug is planted into the source: it believes that the largest timestamp of a segment is that of its last batch.
 
 # %%
 with planted("the last timestamp of a segment is taken for its largest"):

@@ -3,7 +3,7 @@
 BELIEFS: dict[str, dict[object, str]] = {
     "bank-sum": {
         "all": "Some transactions were aborted, and their records stay in the log.",
-        "read_committed": "A read_committed reader stops at the first open transaction, and misses what was committed behind it.",
+        "read_committed": "A read_committed reader stops at the first open transaction, and misses what was committed after that one began.",
     },
     "segments-query-reads": {
         1: "The segment that begins at 59 reaches to 113. The query also asks for offsets from 114 on.",

@@ -73,9 +73,9 @@ def read_recovery_points(text):
     entries; then one entry a line: topic, partition and offset, separated by one space.
     Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty, or if the start ignores the file.
     Returns the text "offline" if the start takes the log directory offline.
-    A file of another form takes the directory offline: Kafka treats it as a sign of a failing disk. If only a word that should be a number
-    is not one, the start ignores the file. The lines are read in order, the number of entries is compared at the end, and the first fault
-    counts.
+    A file of another form takes the directory offline: Kafka treats it as a sign of a failing disk. That includes a first or second line
+    that is no number. If only the partition or the offset of an entry is no number, the start ignores the file. The lines are read in order,
+    the number of entries is compared at the end, and the first fault counts.
 
     Example: read_recovery_points("0\\n1\\norders 0 4\\n") is {"orders-0": 4}.
     """

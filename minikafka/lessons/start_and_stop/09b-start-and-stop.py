@@ -83,7 +83,7 @@ print(*layer.entries(), sep="\n")
 # | `meta.properties` | ids of cluster, node, directory | `kafka-storage.sh format`, the broker |
 # | `topic-partition` | a log | `get_or_create_log` |
 # | `topic-partition.ID-delete` | a log that waits to be deleted | `async_delete` |
-# | `topic-partition.ID-future` | a log that is moved here from another directory | `get_or_create_log` |
+# | `topic-partition.ID-future` | a log that is being moved here from another directory | `get_or_create_log` |
 # | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start |
 #
 # A start ignores other *files*. Any other *directory* makes it fail, even `lost+found`; only `__cluster_metadata-0` and `remote-log-index-cache` may be there.
@@ -152,9 +152,9 @@ erratum(
 )
 
 # %% [markdown]
-# Step 1 of `load_logs` deletes the marker before any log of the directory is opened, so after a start that is killed the next one finds no marker. A start reads from the segment in which the recovery point lies. Here that is the last one of each log.
+# Step 1 of `load_logs` deletes the marker before any log of the directory is opened, so after a start that is killed the next one finds no marker. A start reads each log from the segment that contains the recovery point. Here that is the last one of each log.
 #
-# ### A checkpoint that lies
+# ### A checkpoint with a wrong line
 #
 # One log has six records in segments at 0, 2 and 4; four are flushed, and the file says so. After each kill somebody changes the line of `orders-0`.
 
@@ -197,7 +197,7 @@ for line, (recovered, recovery_point, offline) in told.items():
 
 # %% [markdown]
 # A value that is too low costs time. A value above the log end is lowered to it: Kafka then trusts all segments below the last one, even if they were never flushed. If the partition or the offset is no number, the whole
-# file is ignored: a start after a kill reads every log of that directory from its beginning. An entry that does not have exactly three words is treated as a disk error, also after a clean stop: the directory goes offline. (Here the start recovered the log first.)
+# file is ignored: a start after a kill reads every log of that directory from its beginning. If the file has another form, for instance an entry that does not have exactly three words, the start treats this as a disk error, also after a clean stop: the directory goes offline. (In the last row the start recovered the log before that.)
 #
 # The next file says 0, too, but this time the stop was clean:
 
@@ -216,7 +216,7 @@ erratum("At the start each log's checkpoint becomes its recovery point",
 # %% [markdown]
 # ### A disk that fails
 #
-# The second of two log directories fails. The task of the recovery points notices it first, at second 30.
+# The second of two log directories fails. The task of the recovery points notices it first, at second 30, and reports it. (A thread of the broker waits for such reports, and calls `LogManager.handleLogDirFailure`. Here `notice_failures` does it, after the append.)
 
 # %%
 layer = StorageLayer(dirs=("disk-a", "disk-b"))
@@ -311,7 +311,7 @@ print(found.first_difference)
 print("after the last start:", sick.value(12, "recovery_points"), " and should be", spark.value(12, "recovery_points"))
 
 # %% [markdown]
-# The last start has taken the kill for a clean stop. It trusts two records that nobody has flushed, and reads none of them.
+# The last start believes that the kill was a clean stop. It trusts two records that nobody has flushed, and reads none of them.
 #
 # ## 6. Exercises
 #
@@ -348,13 +348,13 @@ print("after the last start:", sick.value(12, "recovery_points"), " and should b
 # | what the start finds | what it does |
 # |:---|:---|
 # | `.lock`, held by another process | fails |
-# | the marker | deletes it; takes each log's end for its recovery point |
+# | the marker | deletes it; the recovery point of each log is then its end |
 # | no marker | checks each log from the segment of its recovery point on |
 # | no file of recovery points, or an entry in it whose partition or offset is no number | if the stop was unclean, checks all segments |
-# | an entry in that file without exactly three words, or another number of entries than it says | takes the directory offline |
-# | a directory that ends in `-delete` | has it deleted a minute later by default |
+# | that file with another form: another version, another number of entries than it says, or an entry without exactly three words | takes the directory offline |
+# | a directory that ends in `-delete` | a task deletes it, by default a minute later |
 # | a directory that ends in `-stray` | keeps it, and does not use it |
 # | any other directory that is no log's, except the cluster's metadata and `remote-log-index-cache` | fails |
 
 # %% [markdown]
-# **Next:** compaction: how a log forgets what is superseded, and nothing else.
+# **Next:** compaction: how a log forgets what newer records have replaced, and nothing else.

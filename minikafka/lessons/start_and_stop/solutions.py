@@ -19,7 +19,7 @@ def read_recovery_points(text):
     lines = text.splitlines()
     if not lines:
         return {}
-    if lines[0] != "0":
+    if lines[0] != "0" or not lines[1].isdigit():
         return "offline"
     offsets = {}
     for line in lines[2:]:

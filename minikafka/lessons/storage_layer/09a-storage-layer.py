@@ -89,7 +89,7 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower both, and writes the file at once. A start may lower both; the file then waits for its task.)
+# 1. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower the recovery point in memory below the one in the file; then it writes the file at once. A start may lower it, too; then the file is wrong until its task runs.)
 # 2. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
 # 3. The checkpoints name only logs that are in use: when a log is deleted, they are written without it.
 
@@ -105,7 +105,7 @@ print("rule 3:", layer.checkpoint(), layer.checkpoint(LOG_STARTS))
 # ### The clock runs
 #
 # Three records are acknowledged at second 0. The tasks first run 30 seconds after the start; those that write the checkpoints run every 60 seconds from then on. At second 90, after their
-# run, the log is rolled. In the background the task `flush-log` then flushes all below the new segment.
+# run, the log is rolled. A roll also starts a job in the background, `flush-log`. It runs once, and flushes all below the new segment.
 
 # %%
 layer = StorageLayer()
@@ -209,7 +209,8 @@ erratum(
 # | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes when this many records are not yet flushed |
 # | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes each log whose last flush is at least this long ago |
 # | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run | the period of the flusher |
-# | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points (`….start.offset.…`: of log starts) |
+# | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the task that writes the file of recovery points |
+# | `log.flush.start.offset.checkpoint.interval.ms` | – | 60 s | the period of the task that writes the file of log starts |
 #
 # With the defaults only a roll and a clean stop flush. Kafka relies on replicas for what a machine loses.
 #
@@ -271,7 +272,7 @@ erratum(
 # %% [markdown]
 # On a broker the cleaner deletes the old segments of `state-0`; its threads look every 15 seconds by default (`log.cleaner.backoff.ms`).
 #
-# `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, by default five minutes. Their files are renamed to `.deleted`, and deleted after
+# `retention.ms` says from when on records *may* go. They go at the next run of the retention task, every `log.retention.check.interval.ms`, by default five minutes. Their files get the ending `.deleted`, and are deleted after
 # `file.delete.delay.ms`, by default a minute. The active segment of `audit-0` was just as old. So it was rolled and deleted too: the log is now empty.
 #
 # ### A topic is deleted
@@ -305,6 +306,7 @@ walk.play()
 
 # %%
 layer.sleep(50)
+print([name for name in layer.entries() if name.endswith("/")])
 layer.stop()
 layer.start()
 started_at = layer.second
@@ -319,7 +321,7 @@ predict(
 )
 
 # %% [markdown]
-# The name does not say how long the log has waited, so each start waits the whole minute again. The task then runs again exactly when the next log is due.
+# The name does not say how long the log has waited, so each start waits the whole minute again. Each run of the task plans the next one: for the moment at which the next log has waited long enough.
 #
 # ## 5. Three witnesses
 #
@@ -357,6 +359,8 @@ print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'rec
 agree(ours, spark, kafka)
 
 # %% [markdown]
+# At operation 14 the file says 5 for `audit-0`: the retention task has rolled this log to delete all of its records, and a roll flushes. A stop flushes every log.
+#
 # Now a planted bug: the task writes the logs' ends instead of their recovery points. A start scans only from the recovery point on. So if the task writes the file after a roll, and the power fails before the roll's flush, no start reads the rolled segment.
 
 # %%
@@ -402,7 +406,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 #
 # <details><summary>One answer</summary>
 #
-# Is the topic compacted, perhaps with `compact,delete`? The retention task passes over it. If not: has the task run since, and did files with the ending `.deleted` wait for `file.delete.delay.ms`?
+# Its `cleanup.policy`. With `compact`, no record is deleted for its age. With `compact,delete` the cleaner's threads delete old segments, not the retention task: is one of these threads dead, or is the partition marked as uncleanable? With `delete`: has the task run since, and did files with the ending `.deleted` wait for `file.delete.delay.ms`?
 # By default both take minutes, not an hour. A record with a timestamp in the future keeps its segment, and all after it.
 #
 # </details>

@@ -357,9 +357,9 @@ class LogManager:
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 3. Skip a directory with a log that could not be closed or loaded: its next start is unclean. (If a
-                #    load has failed and Kafka has not handled that yet, it writes checkpoints without this log, and the
-                #    marker.)
+                # 3. Skip a directory with a log that could not be closed or loaded: its next start is unclean. (Kafka
+                #    differs if a log could not be loaded and the directory is not offline yet: it writes the
+                #    checkpoints, without this log, and the marker.)
                 if not _all_completed(closing) or log_dir in self._failed_to_load:
                     continue
                 # 4. Write the recovery points, which are now the logs' ends, and the log starts.

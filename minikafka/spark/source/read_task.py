@@ -71,7 +71,7 @@ def byte_ranges(
         end_offset = segment.end_offset
         if end_offset is not None and end_offset <= bounds.start:
             continue
-        # 2. Does it begin behind the bounds? Then it is left out.
+        # 2. Does it begin after the bounds end? Then it is left out.
         is_behind = segment.base_offset >= bounds.end and not (bounds.whole and segment.is_last)
         if is_behind and not (segment is first_behind and _begins_before(segment, bounds.end)):
             continue

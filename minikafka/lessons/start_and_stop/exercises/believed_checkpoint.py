@@ -18,6 +18,8 @@ _TEXTS = (
     ("two lines", "0\n2\norders 0 4\nusers 1 6\n"),
     ("no byte", ""),
     ("another version", "1\n1\norders 0 4\n"),
+    ("a version that is no number", "zero\n1\norders 0 4\n"),
+    ("a number of entries that is no number", "0\none\norders 0 4\n"),
     ("a line too few", "0\n2\norders 0 4\n"),
     ("a line too many", "0\n1\norders 0 4\nusers 1 6\n"),
     ("an offset that is no number", "0\n2\norders 0 4\nusers 1 six\n"),
@@ -36,12 +38,12 @@ def _spark_says() -> dict[int, Any]:
     found = answers_of(
         """WITH words AS (SELECT *, split(line, ' ') AS w FROM {lines} WHERE line <> ''),
            judged AS (SELECT *, CASE WHEN place = 0 THEN IF(line = '0', 'good', 'offline')
-                                     WHEN place = 1 THEN 'good'
+                                     WHEN place = 1 THEN IF(line RLIKE '^[0-9]+$', 'good', 'offline')
                                      WHEN size(w) <> 3 THEN 'offline'
                                      WHEN concat(w[1], w[2]) RLIKE '^[0-9]+$' THEN 'good' ELSE 'nothing' END AS verdict
                       FROM words),
            first_bad AS (SELECT number, min_by(verdict, place) AS bad FROM judged WHERE verdict <> 'good' GROUP BY number),
-           counted AS (SELECT number, count_if(place > 1) AS n, max(IF(place = 1, int(line), NULL)) AS said,
+           counted AS (SELECT number, count_if(place > 1) AS n, max(IF(place = 1, try_cast(line AS INT), NULL)) AS said,
                               array_sort(collect_list(struct(concat(w[0], '-', get(w, 1)) AS p, get(w, 2) AS o))
                                          FILTER (WHERE place > 1)) AS entries
                        FROM judged GROUP BY number)
@@ -81,16 +83,18 @@ def _manager_says(factory: Any, text: str) -> Any:
         return {name: offset for name, offset in points.items() if offset}
 
 
-def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFLINE, empty="nothing"):
+def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFLINE, head=_OFFLINE, empty="nothing"):
     """A wrong answer, where not told otherwise the right one. A fault is `offline`, or costs the `file`, the `line`, or
-    `nothing`.
+    `nothing`. `head`: the version or the number of entries is no number.
     """
 
     def read_recovery_points(text):
         lines, found = text.splitlines(), {}
         if not lines:
             return _OFFLINE if empty == _OFFLINE else {}
-        faults = [version] if lines[0] != "0" else []
+        faults = [version] if lines[0] != "0" and lines[0].isdigit() else []
+        if not (lines[0] + lines[1]).isdigit():
+            faults.append(head)
         for line in lines[2:]:
             words = line.split()
             fault = bad_line if len(words) != 3 else bad_number if not (words[1] + words[2]).isdigit() else None
@@ -98,7 +102,7 @@ def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFL
                 found[f"{words[0]}-{words[1]}"] = int(words[2])
             elif fault != "line":
                 faults.append(fault)
-        if len(lines) - 2 != int(lines[1]):
+        if lines[1].isdigit() and len(lines) - 2 != int(lines[1]):
             faults.append(count)
         fault = next((fault for fault in faults if fault != "nothing"), None)
         return {} if fault == "file" else found if fault is None else fault
@@ -114,19 +118,20 @@ believed_checkpoint = Exercise(
     hints=[
         "The file has version 0, the number of entries, then the entries. An empty file is not damaged: it has no "
         "recovery points.",
-        "The directory goes offline if the version is not 0, if an entry does not have three words, or if there are "
-        "more or fewer entries than announced. If a partition or an offset is not a number, only the file is ignored.",
+        "The directory goes offline if the version is not 0, if the second line is not a number, if an entry does not "
+        "have three words, or if there are more or fewer entries than announced. If a partition or an offset is not a "
+        "number, only the file is ignored.",
         "The lines are read in order, and the first fault counts. The number of entries is compared at the end.",
     ],
     beliefs=[
         Belief(
             _read(bad_number="line"),
-            "You ignore the bad line and use the others. If one word that should be a number is not one, the start "
+            "You ignore the bad line and use the others. If a partition or an offset is not a number, the start "
             "ignores the whole file.",
         ),
         Belief(
             _read(bad_number=_OFFLINE),
-            "You take the directory offline because of a word that is not a number. The start only ignores the file, "
+            "You take the directory offline because an entry's word is not a number. The start only ignores the file, "
             "and reads all logs from their beginning.",
         ),
         Belief(
@@ -135,9 +140,14 @@ believed_checkpoint = Exercise(
             "failing disk: the directory goes offline.",
         ),
         Belief(
-            _read(bad_number="file", bad_line="file", count="file", version="file"),
+            _read(bad_number="file", bad_line="file", count="file", version="file", head="file"),
             "You never take the directory offline. The start takes a file of another form as a sign of a failing "
-            "disk. It only ignores the file if a word is not a number.",
+            "disk. It only ignores the file if a partition or an offset is not a number.",
+        ),
+        Belief(
+            _read(head="file"),
+            "You only ignore the file if its version or its number of entries is not a number. The start does so with "
+            "the numbers of an entry. If one of the first two lines is not a number, the directory goes offline.",
         ),
         Belief(
             _read(count="nothing"),
