@@ -33,6 +33,7 @@ BATCH = 300_000
 STEPS = 9
 WORKER = """
 import json, os, sys
+from pathlib import Path
 from minikafka.common import file_ops
 from tests.broker.test_killed_at_each_write import go_through, started
 
@@ -63,7 +64,7 @@ for line in sys.stdin:
     if os.fork() == 0:
         code = 1
         try:
-            server = started(log_dir)
+            server = started(Path(log_dir))
             kill_at(number)
             for step in go_through(server):
                 os.write(1, b"%d " % step)
