@@ -200,20 +200,21 @@ class ReplicaManager(AllPartitions):
         self._metadata_log_dir = metadata_log_dir
         self._halt = halt
         self._high_watermark_checkpoint_started = False
+        timer_scheduler = timer_scheduler or scheduler
         self.delayed_produce_purgatory: DelayedOperationPurgatory[DelayedProduce] = DelayedOperationPurgatory(
             "Produce",
-            SystemTimer("Produce", time, timer_scheduler or scheduler),
+            SystemTimer("Produce", time, timer_scheduler),
             config.producer_purgatory_purge_interval_requests,
         )
         self.delayed_fetch_purgatory: DelayedOperationPurgatory[DelayedFetch] = DelayedOperationPurgatory(
             "Fetch",
-            SystemTimer("Fetch", time, timer_scheduler or scheduler),
+            SystemTimer("Fetch", time, timer_scheduler),
             config.fetch_purgatory_purge_interval_requests,
         )
         self.delayed_delete_records_purgatory: DelayedOperationPurgatory[DelayedDeleteRecords] = (
             DelayedOperationPurgatory(
                 "DeleteRecords",
-                SystemTimer("DeleteRecords", time, timer_scheduler or scheduler),
+                SystemTimer("DeleteRecords", time, timer_scheduler),
                 config.delete_records_purgatory_purge_interval_requests,
             )
         )

@@ -325,14 +325,13 @@ def replace_unchanged(target: Path, data: bytes, *laid: Laid | None) -> bool:
         return False
     try:
         put_new_file(target, data)
+        is_replaced = True
     except FileExistsError:
         is_replaced = False
     except BaseException:
         if away is not None:
             _put_back(away, target)
         raise
-    else:
-        is_replaced = True
     if away is not None:
         away.unlink()
     return is_replaced

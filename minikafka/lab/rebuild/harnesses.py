@@ -212,16 +212,10 @@ class Connections(Harness):
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
         runner = ConnectionRunner(KafkaSocketServer(log_manager_jvm()) if judge == KAFKA else MinikafkaServer())
-        rows: list[dict[str, Any]] = []
         try:
-            for operation in workload:
-                rows.append(runner.apply(operation))
-        except LearnersError as stopped:
-            stopped.doing = str(operation)
-            raise
+            return _outcome_of(workload, runner, judge)
         finally:
             runner.let_go()
-        return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
 
 
 class Sessions(Harness):
@@ -237,14 +231,19 @@ class Sessions(Harness):
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
         runner = SessionRunner(KafkaFetchSessions(log_manager_jvm()) if judge == KAFKA else MinikafkaSessions())
-        rows: list[dict[str, Any]] = []
-        try:
-            for operation in workload:
-                rows.append(runner.apply(operation))
-        except LearnersError as stopped:
-            stopped.doing = str(operation)
-            raise
-        return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
+        return _outcome_of(workload, runner, judge)
+
+
+def _outcome_of(workload: Any, runner: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+    """What `runner`, which leaves no files, does of a workload: see `Harness.done`."""
+    rows: list[dict[str, Any]] = []
+    try:
+        for operation in workload:
+            rows.append(runner.apply(operation))
+    except LearnersError as stopped:
+        stopped.doing = str(operation)
+        raise
+    return Outcome(Observations(judge, workload, tuple(rows)), {}), [None] * len(rows)
 
 
 def _flat(observed: Any) -> dict[str, Any]:
