@@ -62,9 +62,8 @@ test: ready-dev
 	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	@echo "Part $(PART) of the parts 0 to 19: Kafka itself answers this part of the fixed questions, its recorded answers the others;"
-	@echo "of tests whose cases are many of one kind a part runs, from a half to a twentieth. PART=all asks and runs everything"
-	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) --part $(PART) tests
+	@echo "Part $(PART) of the parts 0 to 19: of tests whose cases are many of one kind it runs from a half to a twentieth; PART=all runs all"
+	$(PYTEST) -q $(WITHOUT_NBVAL) $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka --part $(PART) tests
 	@$(BIN)/python -m tests.parts --passed $(PART)
 
 quick: ready-dev
@@ -75,7 +74,7 @@ quick: ready-dev
 times: ready-dev
 	@$(FETCH)
 	$(PYTEST) -q $(WITHOUT_NBVAL) --quick --write-seconds tests
-	$(PYTEST) -q $(WITHOUT_NBVAL) --ask-kafka $(PART) --part $(PART) --write-seconds tests
+	$(PYTEST) -q $(WITHOUT_NBVAL) --ask-kafka --part $(PART) --write-seconds tests
 
 lessons: ready-lab
 	@$(FETCH)

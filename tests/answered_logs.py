@@ -49,9 +49,7 @@ class AnsweredLogs(TwoLogs):
             super().compare(after)
         ours = _digests(self.directories[0].parent)
         self._files = self._says.now(self._files, lambda _: _digests(self.directories[1].parent), "files")
-        assert ours == self._files, (
-            f"after {after}: other files than Kafka left; `--ask-kafka all` shows the first byte"
-        )
+        assert ours == self._files, f"after {after}: other files than Kafka left; `--ask-kafka` shows the first byte"
 
 
 class AnsweredManagers(TwoLogManagers):
@@ -78,7 +76,7 @@ class AnsweredManagers(TwoLogManagers):
         self._state = self._says.now(self._state, lambda _: _state_of(self.kafka), "state")
         assert plain(_state_of(self.minikafka)) == self._state
         theirs = self._says(lambda _: _contents_of(self.kafka), "files")
-        assert _contents_of(self.minikafka) == theirs, "other files than Kafka left; `--ask-kafka all` shows which"
+        assert _contents_of(self.minikafka) == theirs, "other files than Kafka left; `--ask-kafka` shows which"
 
     def change(self, change) -> None:
         super().change(change)

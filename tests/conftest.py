@@ -43,10 +43,8 @@ def pytest_addoption(parser):
     )
     parser.addoption(
         "--ask-kafka",
-        choices=["none", "all", *map(str, range(PARTS))],
-        default="none",
-        help="who answers questions whose answers are in tests/kafka_said: the files alone (none, the default), Kafka "
-        "too (all), or Kafka in one twentieth of the tests (its number)",
+        action="store_true",
+        help="ask Kafka, too, the questions whose answers are in tests/kafka_said: it must answer as the files do",
     )
     parser.addoption(
         "--part",

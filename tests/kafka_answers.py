@@ -5,14 +5,12 @@ A test asks by the fixture `kafka_says`, or does the same to two logs by `two_lo
 answers in their order, each behind the first digits of the hash of all questions up to it. A test whose questions have
 changed is refused until Kafka has been asked again.
 
-`--ask-kafka` says who is asked: `none`, the files alone; `all`, Kafka too, and its answers must be those in the files;
-or a number from 0 to 19: Kafka is asked by that twentieth of the tests. `--write-answers` asks Kafka everything and
-writes the files.
+With `--ask-kafka` Kafka is asked as well, and its answers must be those in the files: `make test` does so. With
+`--write-answers` Kafka is asked, and the files are written.
 """
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from typing import Any
 import pytest
 
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
-from tests.parts import PARTS
 
 SAID = Path(__file__).parent / "kafka_said"
 
@@ -108,19 +105,14 @@ def _file_of(module: Path) -> Path:
 
 
 class AnswerFiles:
-    """All files of answers, and which tests ask Kafka itself. `chosen`: some tests of a module may not be run."""
+    """All files of answers, and whether the tests ask Kafka itself. `chosen`: some tests of a module may not be run."""
 
-    def __init__(self, ask_kafka: str, writes: bool, chosen: bool = False):
-        self.part = int(ask_kafka) if ask_kafka.isdigit() else None
-        self.all = ask_kafka == "all" or writes
+    def __init__(self, asked: bool, writes: bool, chosen: bool = False):
+        self.asked = asked or writes
         self.writes = writes
         self._chosen = chosen
         self._read: dict[Path, dict] = {}
         self._written: dict[Path, dict] = {}
-
-    def asked(self, name: str) -> bool:
-        """Whether the test of that name asks Kafka itself."""
-        return self.all or zlib.crc32(name.encode()) % PARTS == self.part
 
     def answers_of(self, module: Path, case: str, kafka: Callable[[], Any]) -> Answers:
         """The answers for `case` of a module of tests."""
@@ -131,7 +123,7 @@ class AnswerFiles:
         if stored.get("kafka", KAFKA_VERSION) != KAFKA_VERSION and not self.writes:
             pytest.fail(f"{path.name} has the answers of Kafka {stored['kafka']}; run `make scripts`")
         name = f"{module.stem}::{case}"
-        return Answers(name, stored["cases"].get(case), self.asked(name), self.writes, kafka)
+        return Answers(name, stored["cases"].get(case), self.asked, self.writes, kafka)
 
     def keep(self, module: Path, case: str, answers: dict | None) -> None:
         """Take the answers for `case` into the file that `write` writes."""

@@ -19,7 +19,7 @@ def ask(tmp_path, monkeypatch):
     monkeypatch.setattr(kafka_answers, "SAID", tmp_path / "said")
 
     def ask(who, *questions, jvm=str.upper, case="a", chosen=False):
-        files = AnswerFiles(who, who == "write", chosen)
+        files = AnswerFiles(who == "all", who == "write", chosen)
         answers = files.answers_of(tmp_path / "test_x.py", case, lambda: jvm)
         said = [answers(lambda kafka, question=question: kafka(question), question) for question in questions]
         files.keep(tmp_path / "test_x.py", case, answers.close())
@@ -74,16 +74,10 @@ def test_answers_of_another_version_are_refused(ask, monkeypatch):
         ask("none", "x")
 
 
-def test_every_test_asks_kafka_in_one_of_twenty_parts():
-    names = [f"test_{number}" for number in range(200)]
-    parts = [AnswerFiles(str(part), False) for part in range(20)]
-    assert all(sum(part.asked(name) for part in parts) == 1 for name in names)
-    assert all(AnswerFiles("all", False).asked(name) for name in names)
-    assert not any(AnswerFiles("none", False).asked(name) for name in names)
-
-
 def test_what_is_gone_is_written_in_one_order(tmp_path):
-    answers = AnswerFiles("write", True).answers_of(kafka_answers.SAID.parent / "test_x.py", "a", lambda: None)
+    answers = AnswerFiles(asked=False, writes=True).answers_of(
+        kafka_answers.SAID.parent / "test_x.py", "a", lambda: None
+    )
     before = {f"{number}.log": "1" for number in range(40)}
     assert answers.now(before, lambda kafka: {"new": "2"}, "files") == {"new": "2"}
     ((_, told),) = answers.close()["answers"]

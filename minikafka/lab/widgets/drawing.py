@@ -110,8 +110,8 @@ PAGE_STYLE = _style(_PAGE_RULES, "".join(f"var(--mk-{role})" for role in LIGHT))
 def page(html: str) -> str:
     """One lab piece as it stands in a live page: `html` in its frame, with the style that it needs and no more.
 
-    No piece relies on another one's style: a reader runs cells in any order, and JupyterLab takes out of the page what
-    is scrolled away.
+    No piece relies on another one's style: a reader runs and clears cells in any order, JupyterLab's windowing mode
+    "full" takes out of the page what is scrolled away, and Colab shows each output in a frame of its own.
     """
     return f'{_style(_used(_PAGE_RULES, html), html)}<div class="mk"{_lang()}>{html}</div>'
 
