@@ -12,6 +12,7 @@ from minikafka.record.files.file_channel import FileChannel
 from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.record_batch import NO_TIMESTAMP, RecordBatch
+from minikafka.record.format.timestamp_type import TimestampType
 
 OFFSET_ENTRY = Struct(">ii")
 """An entry of an offset index: offset relative to the segment's, position."""
@@ -83,12 +84,16 @@ def last_entry(read: Callable[[int, int], bytes], size: int, entry: Struct) -> I
 
 
 def first_timestamp(log: Path) -> int:
-    """The timestamp of the first record in ms, or its batch's largest if the header has no other; -1 if none."""
+    """The timestamp of the first record in ms, or its batch's largest if the header has no other; -1 if none.
+
+    In a batch with LogAppendTime the header's base timestamp is the producer's, and no record's.
+    """
     records = FileRecords.open(log, mutable=False)
     try:
         for batch in _whole_batches(records, 0):
             header = batch.load_batch_header()
-            if isinstance(header, RecordBatch) and not header.has_delete_horizon:
+            of_the_producer = batch.timestamp_type is TimestampType.CREATE_TIME
+            if isinstance(header, RecordBatch) and of_the_producer and not header.has_delete_horizon:
                 return header.base_timestamp
             return batch.max_timestamp
         return NO_TIMESTAMP

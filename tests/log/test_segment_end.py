@@ -1,7 +1,12 @@
 """Where a segment ends, as far as its last batches and the last entries of its indexes tell."""
 
+import pytest
+
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
-from minikafka.log.segment_end import find_end
+from minikafka.log.log_config import LogConfig
+from minikafka.log.segment_end import find_end, first_timestamp
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
@@ -20,3 +25,14 @@ def test_the_largest_timestamp_is_that_of_an_earlier_batch_which_only_the_time_i
     assert (end.next_offset, end.last_timestamp) == (4, NOW)
     segment.with_suffix(".timeindex").unlink()
     assert find_end(segment).last_timestamp == NOW - 3000
+
+
+@pytest.mark.parametrize(("kind", "first"), [("CreateTime", NOW - 5), ("LogAppendTime", NOW)])
+def test_the_first_timestamp_is_the_one_that_a_reader_of_the_first_record_gets(tmp_path, kind, first):
+    time = ManualTime(NOW)
+    config = LogConfig({"message.timestamp.type": kind})
+    with Log.create(tmp_path / "t-0", config, scheduler=ManualScheduler(time), time=time) as log:
+        records = [SimpleRecord(NOW - late_by, b"k", b"v") for late_by in (5, 9, 0)]
+        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, *records), leader_epoch=0)
+        (batch,) = log.log_segments[0].log.batches()
+        assert first_timestamp(log.log_segments[0].log.file) == first == next(iter(batch)).timestamp
