@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.common.java.java_numbers import to_long
 from minikafka.record.codecs.compression import Compression
 from minikafka.record.format.batch_header import write_empty_header
 from minikafka.record.format.memory_records import MemoryRecords
@@ -257,7 +258,7 @@ def _retain(
         return
     delete_horizon_ms = batch.delete_horizon_ms
     if need_to_set_delete_horizon:
-        delete_horizon_ms = record_filter.current_time + record_filter.delete_retention_ms
+        delete_horizon_ms = to_long(record_filter.current_time + record_filter.delete_retention_ms)
     builder = _build_retained_records(batch, columns, places, delete_horizon_ms)
     filtered = builder.build()
     result.output += filtered.buffer
