@@ -159,7 +159,7 @@ class Broker:
         return self._own().append(topic, partition, [(key, value) for value in values], timestamp_ms)
 
     def records(self, topic: str, partition: int) -> list[Kept]:
-        """All records of a partition, in order. Raises UnknownTopicOrPartitionException."""
+        """All records of a partition from its log start on, in order. Raises UnknownTopicOrPartitionException."""
         return self._own().records(topic, partition)
 
     # What goes wrong, and time

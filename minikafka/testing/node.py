@@ -135,13 +135,13 @@ class LocalNode:
         if log is None:
             raise UnknownTopicOrPartitionException(f"{topic}-{partition}")
         found: list[Kept] = []
-        offset = log.log_start_offset
+        offset = start = log.log_start_offset
         while offset < log.log_end_offset:
             for batch in log.read(offset, max_length=_MOST_BYTES).records.batches():
                 offset = batch.next_offset
                 if not batch.is_control_batch:
                     found += [Kept(each.offset, each.timestamp, each.key, each.value) for each in batch]
-        return found
+        return [each for each in found if each.offset >= start]  # which may lie inside a batch
 
     def answer(self, api: ApiKeys, what: Injected, times: int | None) -> None:
         self._injected.answer(api, what, times)

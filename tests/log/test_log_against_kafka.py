@@ -44,6 +44,46 @@ def test_settings(two_logs, config):
     )
 
 
+_INT, _LONG = 2**31 - 1, 2**63 - 1
+_NOW = 1_700_000_000_000
+_ENDS = {
+    "segment__ms": (1, _LONG), "segment__jitter__ms": (0, _LONG), "retention__ms": (-1, 0, 1, _LONG),
+    "retention__bytes": (-1, 0, 1, _LONG), "min__compaction__lag__ms": (0, 1, _LONG),
+    "max__compaction__lag__ms": (1, _LONG), "delete__retention__ms": (0, 1, _LONG - _NOW, _LONG),
+    "file__delete__delay__ms": (0, 1, _LONG), "flush__ms": (0, _LONG), "flush__messages": (1, _LONG),
+    "message__timestamp__before__max__ms": (0, _LONG), "message__timestamp__after__max__ms": (0, _LONG),
+    "index__interval__bytes": (0, _INT), "segment__index__bytes": (12,), "max__message__bytes": (0, _INT),
+    "min__cleanable__dirty__ratio": (0, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _ENDS)
+def test_settings_at_the_ends_of_what_they_may_be(two_logs, name):
+    for value in _ENDS[name]:
+        two_logs(**{"cleanup__policy": "compact,delete", "min__cleanable__dirty__ratio": 0, name: value}).do(
+            "append_as_leader [3x10 keys=3]",
+            "append_as_leader [3x10,null,10 keys=3 ts=now-1000000]",
+            "append_as_leader [1xnull keys=3 data=2]",
+            "update_high_watermark leo",
+            "tick 10",
+            "append_as_leader [2x90 keys=9 data=7]",
+            "roll",
+            "update_high_watermark leo",
+            "clean",
+            "delete_old_segments",
+            "tick 100",
+            "append_as_leader [2x90 keys=9 data=7]",
+            "update_high_watermark leo",
+            "delete_old_segments",
+            "tick 60000",
+            "clean",
+            "reopen clean=false",
+            "update_high_watermark leo",
+            "delete_old_segments",
+            "consume",
+        )
+
+
 def test_a_log_that_is_being_deleted_is_not_recovered(two_logs):
     logs = two_logs("topic-0.0123456789abcdef-delete")
     logs.do("append_as_leader [3x10]", "reopen clean=false", "reopen")

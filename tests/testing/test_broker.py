@@ -53,6 +53,16 @@ def test_topics_records_and_clients():
         broker.records("orders", 0)
 
 
+def test_deleted_records_are_not_among_the_records():
+    """The new log start lies inside a batch."""
+    with Broker(topics={"t": 1}) as broker:
+        broker.append("t", 0, *(b"%d" % number for number in range(10)))
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        (deleted,) = admin.delete_records([TopicPartition("t", 0, 4)]).values()
+        assert deleted.result(PATIENCE_S).low_watermark == 4
+        assert [each.offset for each in broker.records("t", 0)] == list(range(4, 10))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("process", [False, True])
 def test_stops_and_kills(tmp_path, process):
