@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from minikafka.testing.injected_answers import Injected
 from minikafka.testing.node import Kept, KeyAndValue, LocalNode
 
 _PATIENCE_S = 60
+_ENDED = "The broker's process has ended"
 _RUN = "import sys; from minikafka.testing.node_process import run; run(int(sys.argv[1]))"
 
 
@@ -23,6 +25,9 @@ class NodeProcess:
 
     The process ends with `stop` and `kill`, and when this process is gone. What the node raises is raised here. A whole
     response cannot be injected, since its class cannot be sent: an error can.
+
+    Any thread may ask. A thread of its own sends one question after the other and waits for its answer: so nobody gets
+    another's answer, and an interrupt, which comes to the main thread, never falls between the two.
     """
 
     def __init__(self, directory: Path, settings: Mapping[str, str], clock_ms: int | None):
@@ -36,6 +41,7 @@ class NodeProcess:
             )
         self._connection: Connection[Any, Any] = Connection(ours.detach())
         self._connection.send((directory, dict(settings), clock_ms))
+        self._questions = ThreadPoolExecutor(1, "questions-to-the-broker")
 
     def start(self) -> tuple[str, int]:
         try:
@@ -90,15 +96,23 @@ class NodeProcess:
     def _ask(self, method: str, *arguments: object) -> Any:
         """What the node's method returns; raises what it raises, and IllegalStateException when its process is gone."""
         try:
+            question = self._questions.submit(self._answer_to, method, *arguments)
+        except RuntimeError:  # another thread has stopped or killed the broker
+            raise IllegalStateException(_ENDED) from None
+        return question.result()
+
+    def _answer_to(self, method: str, *arguments: object) -> Any:
+        try:
             self._connection.send((method, arguments))
             raised, result = self._connection.recv()
         except (EOFError, OSError):
-            raise IllegalStateException("The broker's process has ended") from None
+            raise IllegalStateException(_ENDED) from None
         if raised:
             raise result
         return result
 
     def _end(self) -> None:
+        self._questions.shutdown()
         self._connection.close()
         self._process.wait(_PATIENCE_S)
 

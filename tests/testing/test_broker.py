@@ -1,8 +1,11 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
 import os
+import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -61,6 +64,54 @@ def test_deleted_records_are_not_among_the_records():
         (deleted,) = admin.delete_records([TopicPartition("t", 0, 4)]).values()
         assert deleted.result(PATIENCE_S).low_watermark == 4
         assert [each.offset for each in broker.records("t", 0)] == list(range(4, 10))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("process", [False, True])
+def test_each_thread_gets_the_answers_to_its_own_questions(process):
+    firsts = {"a": 0, "b": 1000}
+    with Broker(topics={"a": 1, "b": 1}, process=process) as broker:
+        broker.append("b", 0, *[b"x"] * firsts["b"])
+
+        def offsets(topic):
+            return [broker.append(topic, 0, b"x") for _ in range(200)]
+
+        with ThreadPoolExecutor() as threads:
+            told = dict(zip(firsts, threads.map(offsets, firsts), strict=True))
+    assert told == {topic: list(range(first, first + 200)) for topic, first in firsts.items()}
+
+
+@pytest.mark.slow
+def test_an_interrupted_question_leaves_no_answer_to_the_next_one():
+    def interrupt(*_):
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with Broker(topics={"a": 1}, records={"a": [b"x" * 1000] * 1000}, process=True) as broker:
+            for number in range(50):
+                with suppress(InterruptedError):
+                    signal.setitimer(signal.ITIMER_REAL, 0.0002 * number)
+                    broker.records("a", 0)
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                assert broker.append("a", 0, b"x") == 1000 + number
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.slow
+def test_a_thread_that_asks_while_the_broker_is_killed_is_told():
+    with Broker(topics={"a": 1}, process=True) as broker, ThreadPoolExecutor() as threads:
+
+        def ask():
+            while True:
+                broker.records("a", 0)
+
+        asking = [threads.submit(ask) for _ in range(4)]
+        broker.kill()
+        for each in asking:
+            assert isinstance(each.exception(PATIENCE_S), IllegalStateException)
+        broker.start()
 
 
 @pytest.mark.slow
