@@ -59,7 +59,6 @@ from minikafka.spark.sink.obstacles import (
     refuse_records,
 )
 from minikafka.spark.sink.partition_writer import PartitionWriter
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.sink.write_mark import (
     StagedPartition,
@@ -70,6 +69,7 @@ from minikafka.spark.sink.write_mark import (
     staged_directories,
 )
 from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
+from minikafka.tools.process_id import ProcessId
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:

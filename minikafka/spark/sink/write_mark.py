@@ -13,8 +13,8 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 from minikafka.spark.shared_directory import is_directory, is_regular_file, read_json, require_types, write_json
-from minikafka.spark.sink.process_id import ProcessId
-from minikafka.tools.interrupted_work import is_mark_of_write
+from minikafka.tools.log_dir_entries import is_mark_of_write
+from minikafka.tools.process_id import ProcessId
 
 _NAME = ".minikafka-write-{}"
 _DRAFT = ".tmp"

@@ -20,10 +20,10 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.export import EXPORTED, _Part, _parts, _summed_up, export
 from minikafka.spark.jobs.export_directory import ISOLATION, MANIFEST, ExportDirectory, Reached
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_isolation
+from minikafka.tools.process_id import ProcessId
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows
 from tests.spark.sink.writing import row, write

@@ -45,9 +45,9 @@ from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import shared_directory
-from minikafka.spark.sink import process_id
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
+from minikafka.tools import process_id
+from minikafka.tools.process_id import ProcessId
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.spark.rows import rows
 from tests.spark.sink.writing import DEAD, NOW, begin, files, killed_in_commit, row, task, write
@@ -241,7 +241,7 @@ def test_what_a_task_left_that_outlived_its_driver_is_removed(tmp_path):
 @pytest.mark.parametrize("has_proc", [True, False])
 def test_a_process_that_has_ended_is_known_to_be_dead(monkeypatch, has_proc):
     """By /proc, or by `ps` where there is none, as on macOS: else its unfinished write would stay in the way."""
-    code = "from pathlib import Path; from minikafka.spark.sink import process_id\n"
+    code = "from pathlib import Path; from minikafka.tools import process_id\n"
     if not has_proc:
         if shutil.which("ps") is None:
             pytest.skip("there is no ps")
