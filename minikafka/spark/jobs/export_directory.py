@@ -363,7 +363,7 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
                 raise ValueError(f"{number!r} is no partition of topic {topic!r}")
             told_of.add((topic, int(number)))
             _require_reached(f"topic {topic!r}, partition {number}", reached, bounds.get((topic, int(number))))
-    for topic, partition in bounds.keys() - told_of:
+    for topic, partition in sorted(bounds.keys() - told_of):
         raise ValueError(
             f"topic {topic!r}, partition {partition} has no next offset, and its files go up to offset "
             f"{bounds[topic, partition][1]}"
