@@ -20,7 +20,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe
-from minikafka.tools.interrupted_work import interrupted_work
+from minikafka.tools.interrupted_work import interrupted_work, writes_in
 from minikafka.tools.log_dir_entries import (
     STRAY,
     duplicates_beside,
@@ -79,6 +79,8 @@ def ls(directory: Path, as_json: bool) -> None:
     for stray in (log_dir / name for name in others if is_stray(log_dir / name)):
         tell(f"{stray}: {STRAY}; the broker does not start", err=True)
     for line in passed_over_in(directory):
+        tell(line, err=True)
+    for line in writes_in(log_dir) if partitions != [directory] else ():
         tell(line, err=True)
     for line in unread:
         tell(line, err=True)

@@ -258,6 +258,16 @@ def rename(source: Path, target: Path) -> None:
         _tell("rename", target)
 
 
+def rename_between(source_directory: int, source: Path, target_directory: int, target: Path) -> None:
+    """`rename` between two open directories, whose descriptors stand for the ones in which `source` and `target` lie.
+
+    So nothing else is renamed where a link, or another directory, has got the name of one of them meanwhile.
+    """
+    os.replace(source.name, target.name, src_dir_fd=source_directory, dst_dir_fd=target_directory)
+    if _observers:
+        _tell("rename", target)
+
+
 def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_dir: bool = True) -> None:
     """Rename `source` to `target`, or copy it there where a rename cannot, then flush the directory if asked to.
 

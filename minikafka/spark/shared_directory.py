@@ -49,6 +49,30 @@ def refuse_other_than_directory(path: Path) -> None:
         raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a directory")
 
 
+@contextmanager
+def opened_below(root: Path, directory: Path) -> Iterator[int]:
+    """A descriptor of a directory below `root`, for renames that lead nowhere else, whoever replaces it meanwhile.
+
+    Raises KafkaStorageException where it, or one between it and `root`, is no directory, or is a link; OSError.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor, path = os.open(root, flags), root
+    try:
+        for name in directory.relative_to(root).parts:
+            path = path / name
+            refuse_other_than_directory(path)
+            try:
+                below = os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+            except OSError as error:
+                error.filename = str(path)
+                raise
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def read_json(file: Path, understand: Callable[[Any], _T], broken: Callable[[str], KafkaException]) -> _T | None:
     """What `understand` makes of the file's content; None if the file is missing.
 
@@ -75,11 +99,13 @@ def read_json(file: Path, understand: Callable[[Any], _T], broken: Callable[[str
 def write_json(file: Path, content: dict[str, Any]) -> None:
     """Write the file, or replace it in one step.
 
-    Raises KafkaStorageException for more than `read_json` reads, OSError.
+    Raises KafkaStorageException for more than `read_json` reads, and where something else has the name of the draft of
+    the file; OSError.
     """
     data = json.dumps(content).encode()
     if len(data) > _MOST_BYTES:
         raise KafkaStorageException(f"{file} would have {len(data)} bytes, more than the {_MOST_BYTES} that are read")
+    refuse_other_than_file(file.with_name(f"{file.name}.tmp"))  # which is written first
     file_ops.replace_file(file, data)
 
 

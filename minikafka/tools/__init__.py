@@ -1,7 +1,8 @@
 """Tools that work on a Kafka log directory without a broker; `minikafka.cli` has their commands.
 
 Read `tool_command` first (how a command ends) and `printable` (what may stand on a terminal), then the room of a
-command. `interrupted_work` finds what a killed command or write has left.
+command. `interrupted_work` finds what a killed command or write has left, `process_id` tells whether
+its process still runs.
 
 - `dump_log/`: `dump_log_segments` prints, `record_decoders` decode records, as messages of the room `network`;
 - `ls/`: `partition_listing` looks into a partition, `listing_table` prints;

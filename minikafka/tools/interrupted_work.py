@@ -7,20 +7,19 @@ next write carries the rest through. `recover` and `clean` change partitions in 
 
 import json
 import os
-import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import IOException
+from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.failure import TOLD, describe
-from minikafka.tools.log_dir_entries import PUT_ASIDE
+from minikafka.tools.log_dir_entries import PUT_ASIDE, is_mark_of_write
+from minikafka.tools.process_id import ProcessId
 from minikafka.tools.read_bounded import read_bounded
 from minikafka.tools.recover.undo import KEPT_IN, UNDO, interrupted_in
-
-_MARK_OF_WRITE = re.compile(r"\.minikafka-write-[0-9a-f]{12}")
 
 
 class InterruptedWork(NamedTuple):
@@ -43,11 +42,6 @@ class InterruptedWork(NamedTuple):
 def is_mark(name: str) -> bool:
     """Whether a file of that name in a log directory may be a mark of interrupted work."""
     return name in (UNDO, KEPT_IN) or is_mark_of_write(name)
-
-
-def is_mark_of_write(name: str) -> bool:
-    """Whether a write leaves a file of that name in a log directory."""
-    return _MARK_OF_WRITE.fullmatch(name) is not None
 
 
 def interrupted_work(log_dir: Path, unread: Callable[[str], None]) -> list[InterruptedWork]:
@@ -76,17 +70,45 @@ def interrupted_work(log_dir: Path, unread: Callable[[str], None]) -> list[Inter
     return found
 
 
+def writes_in(log_dir: Path) -> list[str]:
+    """Which writes have left a mark in a log directory, and whether their processes still run, each on a line.
+
+    A mark that cannot be read is left out: `interrupted_work` tells of it. Raises OSError.
+    """
+    lines = []
+    for name in sorted(filter(is_mark_of_write, os.listdir(log_dir))):
+        try:
+            topic, is_committed, owner = _write_that_left(log_dir / name)
+        except TOLD:
+            continue
+        process = f"process {owner.pid} on {owner.host}"
+        if owner.may_be_alive:
+            what = f"{process} is writing topic {topic}" + ("" if owner.is_of_this_machine else ", if it still runs")
+        else:
+            then = "finishes that" if is_committed else "removes what it left"
+            what = f"{process} was ended while it wrote topic {topic}: the next write into the log directory {then}"
+        lines.append(f"{log_dir / name}: {what}")
+    return lines
+
+
 def topic_in_part(mark: Path) -> str | None:
     """The topic of which a write moves the partitions to their places; None for a write that has not begun to.
 
     Raises FileNotFoundError for a mark that is gone, IOException for what no write has left; OSError.
     """
+    topic, is_committed, _ = _write_that_left(mark)
+    return topic if is_committed else None
+
+
+def _write_that_left(mark: Path) -> tuple[str, bool, ProcessId]:
+    """The topic of a write, whether all its partitions are complete, and its process. Raises as `topic_in_part`."""
     require_regular(mark)
     try:
         told = json.loads(read_bounded(mark))
-        topic, committed = told["topic"], told["committed"]
-        if isinstance(topic, str):
-            return None if committed is None else topic
+        topic, committed, owner = told["topic"], told["committed"], ProcessId(**told["owner"])
+        is_owner = [type(each) for each in owner] == [str, int, str] and 0 < owner.pid <= INT_MAX
+        if isinstance(topic, str) and is_owner and (committed is None or committed and isinstance(committed, list)):
+            return topic, committed is not None, owner
     except (ValueError, TypeError, LookupError, RecursionError):
         pass
     raise IOException(f"{mark} is not the mark that a write leaves; remove it, unless a write is under way")

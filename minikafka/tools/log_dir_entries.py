@@ -1,6 +1,7 @@
 """What kind of directory a tool was given: that of one partition, or a log directory with many."""
 
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,13 @@ from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_parti
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.log.partition_files import passed_over
 
+_MARK_OF_WRITE = re.compile(r"\.minikafka-write-[0-9a-f]{12}")
 PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
+
+
+def is_mark_of_write(name: str) -> bool:
+    """Whether a write leaves a file of that name in a log directory."""
+    return _MARK_OF_WRITE.fullmatch(name) is not None
 
 
 def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
@@ -34,7 +41,7 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
         path = directory / name
         if path.is_dir():
             (partitions if may_be_partition(path) else others).append(path)
-    if not partitions and META_PROPERTIES_NAME not in names:
+    if not partitions and META_PROPERTIES_NAME not in names and not any(map(is_mark_of_write, names)):
         raise neither(directory)
     return partitions, [path.name for path in others]
 

@@ -159,6 +159,23 @@ def test_a_move_between_file_systems_copies(tmp_path, monkeypatch):
     assert seen == [("rename", "b"), ("flush_dir", tmp_path.name)]
 
 
+def test_a_rename_between_open_directories_goes_to_no_other_that_has_got_their_names(tmp_path, seen):
+    for name in ("one", "two", "mine"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "one" / "a").write_bytes(b"x")
+    (tmp_path / "mine" / "a").write_bytes(b"mine")
+    one, two = (os.open(tmp_path / name, os.O_RDONLY | os.O_DIRECTORY) for name in ("one", "two"))
+    for name in ("one", "two"):
+        (tmp_path / name).rename(tmp_path / f"{name}-away")
+        (tmp_path / name).symlink_to("mine")
+    file_ops.rename_between(one, tmp_path / "one" / "a", two, tmp_path / "two" / "b")
+    os.close(one)
+    os.close(two)
+    assert (tmp_path / "two-away" / "b").read_bytes() == b"x"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["a"]
+    assert seen == [("rename", "b")]
+
+
 def test_what_is_missing(tmp_path):
     missing = tmp_path / "missing"
     for call in (

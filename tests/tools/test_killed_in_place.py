@@ -621,6 +621,29 @@ def test_a_mark_reaches_no_partition_elsewhere(tmp_path, log_dir, command, linke
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("linked", ["topic-1", "other-0"])
+@pytest.mark.parametrize("mark", [KEPT_IN, UNDO])
+def test_what_was_kept_of_a_partition_that_was_moved_since_is_not_deleted_through_a_link(
+    tmp_path, log_dir, command, linked, mark
+):
+    """No mark lies beside it any more, and one that lies beside a link to it may say anything."""
+    honest, moved = interrupted_run(tmp_path, log_dir), tmp_path / "moved" / "topic-0"
+    moved.parent.mkdir()
+    (honest / "topic-0").rename(moved)
+    place = case(tmp_path / "foreign", log_dir, "clean")()
+    shutil.rmtree(place / linked, ignore_errors=True)
+    (place / linked).symlink_to(moved)
+    if mark == UNDO:
+        forged(place, linked)
+    else:
+        (place / KEPT_IN).write_text(json.dumps([linked]))
+    before = disk_state(moved), disk_state(place)
+    result = rerun(place, command)
+    assert result.exit_code == 1 and "--follow-links" in result.stderr
+    assert (disk_state(moved), disk_state(place)) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_link_is_not_followed_to_where_a_run_was_interrupted(tmp_path, log_dir, command):
     """What that run kept lies in the partition, and a run that begins there would delete it."""
     honest = interrupted_run(tmp_path, log_dir)

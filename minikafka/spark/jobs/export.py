@@ -30,7 +30,6 @@ from minikafka.spark.jobs.export_directory import (
     synced,
 )
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, noted_topic_id
@@ -41,6 +40,7 @@ from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
 from minikafka.spark.source.storage import Storage, joined
+from minikafka.tools.process_id import ProcessId
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -37,11 +37,13 @@ from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
 from minikafka.common.file_kind import REGULAR_FILE, kind_of
 from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.shared_directory import (
     delete_staged,
     is_directory,
     locked,
+    opened_below,
     read_json,
     refuse_other_than_directory,
     refuse_other_than_file,
@@ -189,7 +191,9 @@ class ExportDirectory:
         manifest = read_json(
             file,
             _understood_manifest,
-            lambda why: KafkaStorageException(f"{file} is not the manifest that an export leaves ({why})"),
+            lambda why: KafkaStorageException(
+                f"{file} is not the manifest that an export leaves ({why}); put it back, or export to another directory"
+            ),
         )
         if manifest is None:
             if any(self.root.glob("topic=*")):
@@ -286,8 +290,9 @@ class ExportDirectory:
         for staged, path in manifest["pending"]:
             source, target = self.root / staged, self.root / path
             file_ops.create_directories(target.parent)
-            if source.exists():
-                file_ops.rename(source, target)
+            if os.path.lexists(source):
+                with opened_below(self.root, source.parent) as here, opened_below(self.root, target.parent) as there:
+                    file_ops.rename_between(here, source, there, target)
             directories.add(target.parent)
         for each in directories:
             file_ops.flush_dir(each)
@@ -323,6 +328,7 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
     if ISOLATION in manifest and manifest[ISOLATION] not in _LEVELS:
         raise ValueError(f"{manifest[ISOLATION]!r} is no isolation level")
     runs, paths = set(manifest["runs"]), set()
+    bounds = dict[tuple[str, int], tuple[int, int]]()  # the first and the last offset of a partition's files
     for file in manifest["files"]:
         fields = {name: value for name, value in file.items() if name != "run"}
         told = ExportedFile(**fields, staged="")
@@ -331,28 +337,77 @@ def _understood_manifest(manifest: Any) -> dict[str, Any]:
         if told.path in paths:
             raise ValueError(f"{told.path!r} is named twice")
         paths.add(told.path)
+        if file["run"] not in runs:
+            raise ValueError(f"{told.path!r} is of run {file['run']!r}, which it does not name")
+        first, last = bounds.get((told.topic, told.partition), (told.first_offset, told.last_offset))
+        bounds[told.topic, told.partition] = min(first, told.first_offset), max(last, told.last_offset)
+        _require_possible(told)
     moved = set()
     for staged, path in manifest["pending"]:
         matched = _require_within(_STAGED_FILE, staged)
         if matched[1] not in runs or path not in paths or {staged, path} & moved:
             raise ValueError(f"{staged!r} cannot become {path!r}")
         moved |= {staged, path}
-    for partitions in manifest["partitions"].values():
+    told_of = set()
+    for topic, partitions in manifest["partitions"].items():
         for number, end in partitions.items():
             reached = Reached(*end)
-            require_types((int(number), int), (reached.next_offset, int), (reached.leader_epoch, int))
+            require_types((reached.next_offset, int), (reached.leader_epoch, int))
             if reached.topic_id is not None:
                 require_types((reached.topic_id, str))
             if reached.last_batch is not None:
                 require_types(*((each, int) for each in LastBatch(*reached.last_batch)))
             if reached.start_offset is not None:
                 require_types((reached.start_offset, int))
+            if str(int(number)) != number:
+                raise ValueError(f"{number!r} is no partition of topic {topic!r}")
+            told_of.add((topic, int(number)))
+            _require_reached(f"topic {topic!r}, partition {number}", reached, bounds.get((topic, int(number))))
+    for topic, partition in sorted(bounds.keys() - told_of):
+        raise ValueError(
+            f"topic {topic!r}, partition {partition} has no next offset, and its files go up to offset "
+            f"{bounds[topic, partition][1]}"
+        )
     return manifest
+
+
+def _require_possible(file: ExportedFile) -> None:
+    """Raises ValueError for a file that no run writes."""
+    if not file.path.startswith(f"topic={file.topic}/partition={file.partition}/"):
+        raise ValueError(f"{file.path!r} is no file of topic {file.topic!r}, partition {file.partition}")
+    offsets = file.last_offset - file.first_offset + 1
+    if not (0 <= file.partition <= INT_MAX and 0 <= file.first_offset <= file.last_offset < LONG_MAX):
+        raise ValueError(f"{file.path!r} cannot have the offsets {file.first_offset} to {file.last_offset}")
+    if not 1 <= file.records <= offsets:
+        raise ValueError(f"{file.path!r} cannot have {file.records} records at {offsets} offsets")
+
+
+def _require_reached(partition: str, reached: Reached, files: tuple[int, int] | None) -> None:
+    """Every run notes the offset behind the last one in its files. Raises ValueError for another one.
+
+    `files`: the first and the last offset in the files of the partition, None without files.
+    """
+    if files is None:
+        raise ValueError(f"{partition} has the next offset {reached.next_offset}, and no file")
+    first, last = files
+    if reached.next_offset != last + 1:
+        raise ValueError(f"{partition} has the next offset {reached.next_offset}, and its files go up to offset {last}")
+    if reached.start_offset is not None and not 0 <= reached.start_offset <= first:
+        raise ValueError(f"{partition} begins at offset {reached.start_offset}, and its files at offset {first}")
+    if not -1 <= reached.leader_epoch <= INT_MAX:
+        raise ValueError(f"{partition} has the leader epoch {reached.leader_epoch}")
+    if reached.last_batch is not None and not reached.last_batch[0] <= last <= reached.last_batch[1]:
+        raise ValueError(
+            f"{partition} ends in a batch with the offsets {reached.last_batch[0]} to {reached.last_batch[1]}, and its "
+            f"files at offset {last}"
+        )
 
 
 def _understood_mark(mark: Any) -> dict[str, Any]:
     host, pid, started = mark["owner"]
     require_types((mark["run"], str), (host, str), (pid, int), (started, str))
+    if not 0 < pid <= INT_MAX:
+        raise ValueError(f"{pid} is no process")
     return mark
 
 

@@ -9,6 +9,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_dir_name
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
+from minikafka.log.segment_end import find_end
 
 _OF_RECORDS_OR_ID = (LOG_FILE_SUFFIX, LOG_FILE_SUFFIX + SWAP_FILE_SUFFIX, PARTITION_METADATA_FILE_NAME)
 
@@ -25,6 +26,20 @@ def state_of(partition_dir: Path) -> str:
             status = file.lstat()
             told.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     return told.hexdigest()
+
+
+def offsets_in(partition_dir: Path) -> tuple[int, int]:
+    """The base offset of the log's first segment, and the offset after its last batch (exclusive), as its files have
+    them; (0, 0) without a segment. Raises OSError, and KafkaException for a file of 2 GiB or more.
+    """
+    segments = sorted(path for path in partition_dir.iterdir() if path.name.endswith(LOG_FILE_SUFFIX))
+    if not segments:
+        return 0, 0
+    base_offset, last_base_offset = (
+        int(path.name.removesuffix(LOG_FILE_SUFFIX)) for path in (segments[0], segments[-1])
+    )
+    next_offset = find_end(segments[-1]).next_offset
+    return base_offset, last_base_offset if next_offset is None else next_offset
 
 
 def offsets_noted(file: Path) -> dict[TopicPartition, int]:

@@ -48,18 +48,22 @@ def refuse_obstacles(log_dir: Path, topic: str) -> None:
         _refuse_too_large(log_dir / name)
     for path, partition in _named_as_partitions(log_dir):
         if partition.topic == topic:
-            _refuse_other_than_log(path)
+            refuse_other_than_log(path)
 
 
 def refuse_records(partition_dir: Path) -> None:
-    """Raises TopicExistsException when the partition has, or had, records; OSError.
+    """Raises TopicExistsException when the partition has, or had, records; OSError."""
+    if has_records(partition_dir):
+        raise TopicExistsException(f"{partition_dir} has records; mode='overwrite' would replace the topic")
 
-    A new log has one empty segment with the base offset 0.
+
+def has_records(partition_dir: Path) -> bool:
+    """Whether the partition has, or had, records: a new log has one empty segment with the base offset 0.
+
+    Raises OSError.
     """
-    for path in partition_dir.iterdir():
-        matched = _SEGMENT_FILE.fullmatch(path.name)
-        if matched is not None and matched[2] == "log" and (int(matched[1]) or path.stat().st_size):
-            raise TopicExistsException(f"{partition_dir} has records; mode='overwrite' would replace the topic")
+    found = ((path, _SEGMENT_FILE.fullmatch(path.name)) for path in partition_dir.iterdir())
+    return any(matched[2] == "log" and (int(matched[1]) or path.lstat().st_size) for path, matched in found if matched)
 
 
 def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
@@ -73,13 +77,16 @@ def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
 def _named_as_partitions(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
     named = []
     for path in sorted(log_dir.iterdir()):
-        if path.name.endswith(DELETE_DIR_SUFFIX):
-            continue
-        try:
-            named.append((path, parse_topic_partition_name(path)))
-        except KafkaException:  # none of Kafka's
-            continue
+        if not path.name.endswith(DELETE_DIR_SUFFIX) and (partition := _partition_named(path)) is not None:
+            named.append((path, partition))
     return named
+
+
+def _partition_named(path: Path) -> TopicPartition | None:
+    try:
+        return parse_topic_partition_name(path)
+    except KafkaException:  # none of Kafka's
+        return None
 
 
 def _refuse_too_large(file: Path) -> None:
@@ -88,12 +95,34 @@ def _refuse_too_large(file: Path) -> None:
         raise KafkaStorageException(f"{file} is in the way: it is a file of {size} bytes, too large for its kind")
 
 
-def _refuse_other_than_log(path: Path) -> None:
+def refuse_other_than_log(path: Path) -> None:
+    """Look at a log's directory that will be moved or deleted.
+
+    Raises KafkaStorageException for what is no directory, or a link to one, or has other files in it than a log's;
+    OSError.
+    """
     if not is_directory(path):
         raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a partition's directory")
     for file in sorted(path.iterdir()):
-        of_a_log = _SEGMENT_FILE.fullmatch(file.name) or _FILE_OF_PARTITION.fullmatch(file.name)
-        if not of_a_log or not is_regular_file(file):
-            raise KafkaStorageException(
-                f"{path} is in the way: {file.name!r} in it, {kind_of(file)}, is none of a log's files"
-            )
+        _refuse_other_than_file_of_log(file)
+
+
+def refuse_other_than_staged(path: Path) -> None:
+    """Look at a directory that a write has staged, with a log's directory in it, or that it has put aside, with a log's
+    files; where a broker has found the former, it has both. It will be deleted.
+
+    Raises KafkaStorageException for anything else in it, OSError.
+    """
+    for each in sorted(path.iterdir()):
+        if is_directory(each) and _partition_named(each) is not None:
+            refuse_other_than_log(each)
+        else:
+            _refuse_other_than_file_of_log(each)
+
+
+def _refuse_other_than_file_of_log(file: Path) -> None:
+    of_a_log = _SEGMENT_FILE.fullmatch(file.name) or _FILE_OF_PARTITION.fullmatch(file.name)
+    if not of_a_log or not is_regular_file(file):
+        raise KafkaStorageException(
+            f"{file.parent} is in the way: {file.name!r} in it, {kind_of(file)}, is none of a log's files"
+        )

@@ -19,9 +19,11 @@ what each log was at the commit, those of the topic that was there and the new o
 only while all of them still are that. Otherwise the next `begin` tells what to do, and changes nothing.
 
 While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs. It first looks
-for what is in its way (`obstacles`): nothing is deleted but logs that are replaced and what a write has made.
+for what is in its way (`obstacles`): nothing is deleted but logs that are replaced and what a write has made. Nor does
+it believe a mark that does not agree with itself, or with what is staged: it would delete a topic that nobody replaced.
 """
 
+import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -46,24 +48,28 @@ from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.spark.shared_directory import delete_staged, locked
-from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_noted, state_of
+from minikafka.spark.shared_directory import delete_staged, locked, opened_below, refuse_other_than_directory
+from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_in, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (
+    has_records,
     partition_directories,
     refuse_obstacles,
+    refuse_other_than_log,
+    refuse_other_than_staged,
     refuse_records,
 )
 from minikafka.spark.sink.partition_writer import PartitionWriter
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.sink.write_mark import (
     StagedPartition,
     WriteMark,
+    broken_mark,
     marks_in,
     read_mark,
     staged_directories,
 )
 from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
+from minikafka.tools.process_id import ProcessId
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
@@ -118,7 +124,8 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
             if partition not in by_partition:
                 by_partition[partition] = PartitionWriter(mark, options, partition, 0).close()
         for each in by_partition.values():
-            if not mark.staged_log(each).is_dir():
+            _refuse_other_than_staged(mark, each)
+            if not mark.staged_log(each).exists():
                 raise KafkaStorageException(f"{mark.staged_log(each)} is gone: a broker was started beside this write")
         states = {path.name: state_of(path) for path in _topic_directories(log_dir, mark.topic)}
         states |= {each.staged: state_of(mark.staged_log(each)) for each in by_partition.values()}
@@ -167,24 +174,62 @@ def _settled(log_dir: Path) -> list[WriteMark]:
 
     A committed write of this machine is finished whether its driver still runs or not: while that was at it, it held
     the lock that this write holds.
+
+    Raises KafkaStorageException, before anything is changed, for a mark, or a directory, that no write has left so.
     """
-    alive = []
-    for mark in marks_in(log_dir):
-        if mark.committed is not None and mark.owner.is_of_this_machine:
-            _carry_through(mark)
-        elif mark.owner.may_be_alive:
-            alive.append(mark)
-        else:
-            _undo(mark)
+    marks = marks_in(log_dir)
+    to_carry_through = [mark for mark in marks if mark.committed is not None and mark.owner.is_of_this_machine]
+    others = [mark for mark in marks if mark not in to_carry_through]
+    alive = [mark for mark in others if mark.owner.may_be_alive]
     ids = {mark.write_id for mark in alive}
+    for mark in marks:
+        if mark.write_id not in ids:
+            _refuse_contradictions(mark)
+    for write_id, path in staged_directories(log_dir):
+        if write_id not in ids:
+            _refuse_other_than_ours(path)
+    for mark in to_carry_through:
+        _carry_through(mark)
+    for mark in others:
+        if mark not in alive:
+            _undo(mark)
     for write_id, path in staged_directories(log_dir):
         if write_id not in ids:  # of a task that outlived its driver
             delete_staged(path)
     return alive
 
 
+def _refuse_other_than_ours(staged: Path) -> None:
+    """Look at a directory that will be deleted. Raises KafkaStorageException, OSError."""
+    with suppress(FileNotFoundError):  # a task that outlived its driver may be deleting it
+        refuse_other_than_staged(staged)
+
+
+def _refuse_contradictions(mark: WriteMark) -> None:
+    """See that what the write has staged and put aside is what its mark says. Raises KafkaStorageException, OSError."""
+    committed = {each.partition for each in mark.committed or ()}
+    for write_id, path in staged_directories(Path(mark.log_dir)):
+        if write_id != mark.write_id:
+            continue
+        partition = mark.partition_staged_as(path.name)
+        if partition is None:
+            raise broken_mark(mark.file, f"{path.name} is of its write, and of another topic than {mark.topic}")
+        with suppress(FileNotFoundError):  # as above
+            if mark.committed is None and has_records(path):
+                raise broken_mark(mark.file, f"it commits nothing, and {path.name} is a log that was put aside")
+        if mark.committed is not None and partition not in committed:
+            if os.path.lexists(path / mark.final_name(partition)):
+                raise broken_mark(mark.file, f"it does not commit partition {partition}, which {path.name} has")
+
+
 def _undo(mark: WriteMark) -> None:
-    """Remove the directories of a write, then its mark."""
+    """Remove the directories of a write, then its mark.
+
+    Raises KafkaStorageException, before anything is removed, where something in them is not the write's; OSError.
+    """
+    for write_id, path in staged_directories(Path(mark.log_dir)):
+        if write_id == mark.write_id:
+            _refuse_other_than_ours(path)
     _remove_staged(mark)
     mark.remove()
     _remove_staged(mark)  # of a task that had not noticed yet
@@ -199,7 +244,8 @@ def _remove_staged(mark: WriteMark) -> None:
 def _remove_if_empty(log_dir: Path) -> None:
     """Remove a log directory that a write has made, if there is nothing in it."""
     if {path.name for path in log_dir.iterdir()} <= {LOCK_FILE_NAME}:
-        file_ops.delete_directory(log_dir)
+        file_ops.delete_if_exists(log_dir / LOCK_FILE_NAME)
+        file_ops.delete_if_exists(log_dir)
 
 
 def _refuse_what_is_there(options: SinkOptions, *, overwrite: bool) -> None:
@@ -273,7 +319,10 @@ def _carry_through(mark: WriteMark) -> None:
     log_dir = Path(mark.log_dir)
     assert mark.committed is not None
     refuse_obstacles(log_dir, mark.topic)
+    for each in mark.committed:
+        _refuse_other_than_staged(mark, each)
     _refuse_changes(mark)
+    _refuse_other_offsets(mark)
     others = [path for path, partition in partition_directories(log_dir) if partition.topic != mark.topic]
     to_move = {mark.final_name(each.partition): mark.staged_log(each) for each in mark.committed}
     kept = set(to_move) if mark.overwrite else {path.name for path in _topic_directories(log_dir, mark.topic)}
@@ -284,13 +333,36 @@ def _carry_through(mark: WriteMark) -> None:
     file_ops.flush_dir(log_dir)
     _write_checkpoints(mark)
     for name, staged in to_move.items():
-        file_ops.rename(staged, log_dir / name)
+        with opened_below(log_dir, log_dir) as there, opened_below(log_dir, staged.parent) as here:
+            file_ops.rename_between(here, staged, there, log_dir / name)
     file_ops.flush_dir(log_dir)
     clean_shutdown = CleanShutdownFileHandler(log_dir)
     if not others and not clean_shutdown.exists():
         clean_shutdown.write()
     _remove_staged(mark)
     mark.remove()
+
+
+def _refuse_other_than_staged(mark: WriteMark, staged: StagedPartition) -> None:
+    """Look at where a partition's log is, or was, before it is moved. Raises KafkaStorageException, OSError."""
+    log = mark.staged_log(staged)
+    refuse_other_than_directory(log.parent)
+    if os.path.lexists(log):
+        refuse_other_than_log(log)
+
+
+def _refuse_other_offsets(mark: WriteMark) -> None:
+    """See that the logs have the offsets that the checkpoints will say. Raises KafkaStorageException, OSError."""
+    assert mark.committed is not None
+    for each in mark.committed:
+        staged = mark.staged_log(each)
+        log = staged if staged.exists() else Path(mark.log_dir, mark.final_name(each.partition))
+        if (offsets := offsets_in(log)) != (each.base_offset, each.end_offset):
+            raise broken_mark(
+                mark.file,
+                f"{log} has the offsets from {offsets[0]} to {offsets[1]} (exclusive), and it says "
+                f"{each.base_offset} to {each.end_offset}",
+            )
 
 
 def _refuse_changes(mark: WriteMark) -> None:
@@ -317,6 +389,8 @@ def _refuse_changes(mark: WriteMark) -> None:
                 f"{path} has changed since topic {mark.topic} was written, which was interrupted: remove {mark.file}, "
                 f"and the topic stays as it stands, without what is not in its place yet{or_else}"
             )
+        if name not in moved and not mark.overwrite and has_records(path):
+            raise broken_mark(mark.file, f"its write replaces no records, and {path} has some")
     for each in mark.committed:
         staged, name = mark.staged_log(each), mark.final_name(each.partition)
         if name not in there if name in moved else state_of(staged) != mark.states[each.staged]:

@@ -6,19 +6,20 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from minikafka.common import file_ops
-from minikafka.common.errors import KafkaStorageException
-from minikafka.common.java.java_numbers import INT_MAX
+from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.java.java_numbers import INT_MAX, LONG_MAX
 from minikafka.common.topic import validate
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
+from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name, parse_topic_partition_name
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 from minikafka.spark.shared_directory import is_directory, is_regular_file, read_json, require_types, write_json
-from minikafka.spark.sink.process_id import ProcessId
-from minikafka.tools.interrupted_work import is_mark_of_write
+from minikafka.tools.log_dir_entries import is_mark_of_write
+from minikafka.tools.process_id import ProcessId
 
 _NAME = ".minikafka-write-{}"
 _DRAFT = ".tmp"
 _OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
-_STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})([0-9a-f]{{12}})-delete", re.ASCII)
+_STAGED = re.compile(rf"\S+-(\d+)\.{_OURS}([0-9a-f]{{12}})([0-9a-f]{{12}})-delete", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,14 @@ class WriteMark:
         unique_id = _OURS + self.write_id + attempt
         return log_delete_dir_name(TopicPartition(self.topic, partition), unique_id)
 
+    def partition_staged_as(self, name: str) -> int | None:
+        """The partition of the topic for which `staged_name` gives this name; None for none."""
+        matched = _STAGED.fullmatch(name)
+        if matched is None:
+            return None
+        partition = int(matched[1])
+        return partition if name == self.staged_name(partition, matched[3]) else None
+
     def staged_log(self, staged: StagedPartition) -> Path:
         """Where the partition's log is until it is moved to its place."""
         return Path(self.log_dir, staged.staged, self.final_name(staged.partition))
@@ -104,7 +113,7 @@ def marks_in(log_dir: Path) -> list[WriteMark]:
     for path in found:
         if path.name.endswith(_DRAFT):
             if not is_regular_file(path):
-                raise _broken(path, "it is no regular file")
+                raise broken_mark(path, "it is no regular file")
             file_ops.delete_if_exists(path)
     return [mark for mark in marks if mark is not None]
 
@@ -114,7 +123,7 @@ def read_mark(file: Path) -> WriteMark | None:
 
     Raises KafkaStorageException for what no write has put there, as its names decide what is moved and deleted.
     """
-    return read_json(file, lambda content: _mark_of(file, content), lambda why: _broken(file, why))
+    return read_json(file, lambda content: _mark_of(file, content), lambda why: broken_mark(file, why))
 
 
 def _mark_of(file: Path, content: dict) -> WriteMark:
@@ -133,19 +142,52 @@ def _mark_of(file: Path, content: dict) -> WriteMark:
     )
     if mark.file != file:
         raise ValueError(f"it is that of write {mark.write_id!r}")
+    if not 0 < owner.pid <= INT_MAX:
+        raise ValueError(f"{owner.pid} is no process")
     validate(mark.topic)
-    for each in committed or ():
-        matched = _STAGED.fullmatch(each.staged)
-        if matched is None or each.staged != mark.staged_name(each.partition, matched[2]):
-            raise ValueError(f"{each.staged!r} is no directory of this write")
-        if not (0 <= each.partition <= INT_MAX and 0 <= each.base_offset <= each.end_offset):
-            raise ValueError(f"{each} cannot be")
-        if each.staged not in mark.states:
-            raise ValueError(f"it does not say what was in {each.staged}")
+    _require_whole(mark)
     return mark
 
 
-def _broken(file: Path, why: str) -> KafkaStorageException:
+def _require_whole(mark: WriteMark) -> None:
+    """A commit names all partitions from 0 on, and all that was there of the topic; before it, nothing is named.
+
+    Raises ValueError.
+    """
+    committed = mark.committed or ()
+    if [each.partition for each in committed] != list(range(len(committed))):
+        raise ValueError(f"it commits the partitions {[each.partition for each in committed]}")
+    for each in committed:
+        if mark.partition_staged_as(each.staged) != each.partition:
+            raise ValueError(f"{each.staged!r} is no directory of partition {each.partition} of this write")
+        if not 0 <= each.base_offset <= each.end_offset <= LONG_MAX:
+            raise ValueError(f"{each} cannot be")
+        if each.staged not in mark.states:
+            raise ValueError(f"it does not say what was in {each.staged}")
+    if mark.committed is None and (mark.states or mark.log_starts):
+        raise ValueError("it says what logs were there, and commits nothing")
+    if mark.committed == ():
+        raise ValueError("it commits no partition")
+    for name in mark.states.keys() - {each.staged for each in committed} | mark.log_starts.keys():
+        if _topic_of(name) != mark.topic:
+            raise ValueError(f"it says what was in {name!r}, and does not commit it")
+    for name, offset in mark.log_starts.items():
+        if not 0 <= offset <= LONG_MAX:
+            raise ValueError(f"{offset} is no log start offset of {name}")
+
+
+def _topic_of(name: str) -> str | None:
+    """The topic whose partition has a directory of this name, None for none."""
+    if name.endswith(DELETE_DIR_SUFFIX):
+        return None
+    try:
+        return parse_topic_partition_name(Path(name)).topic
+    except KafkaException:
+        return None
+
+
+def broken_mark(file: Path, why: str) -> KafkaStorageException:
+    """The complaint about a mark that no write has put there as it is, or beside what lies there."""
     return KafkaStorageException(
         f"{file} is not the mark that a write leaves ({why}); remove it, unless a write is under way"
     )
@@ -156,4 +198,4 @@ def staged_directories(log_dir: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(log_dir.iterdir()):
         match = _STAGED.fullmatch(path.name)
         if match and is_directory(path):  # what else has such a name is not ours
-            yield match[1], path
+            yield match[2], path

@@ -25,7 +25,8 @@ from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
-from minikafka.tools.interrupted_work import is_mark_of_write, topic_in_part
+from minikafka.tools.interrupted_work import topic_in_part
+from minikafka.tools.log_dir_entries import is_mark_of_write
 
 _Place = tuple[str, Storage]
 _LOOKS = 20

@@ -161,8 +161,12 @@ def take_back(log_dir: Path, directories: Collection[Path], *, follow_links: boo
     if not has_begun and not os.path.lexists(log_dir / KEPT_IN):
         return
     beside, partitions = _read(file) if has_begun else ({}, {})
-    if not follow_links and any(_leads_elsewhere(log_dir / name, told["files"]) for name, told in partitions.items()):
-        raise IOException(f"{file} is of an interrupted run that followed links: {FOLLOW_LINKS} lets this one undo it")
+    for name in sorted(left_in) if not follow_links else ():
+        if _leads_elsewhere(log_dir / name, partitions[name]["files"] if name in partitions else {}):
+            noted = file if name in partitions else log_dir / KEPT_IN
+            raise IOException(
+                f"{noted} is of an interrupted run that followed links: {FOLLOW_LINKS} lets this one undo it"
+            )
     for name in left_in:
         require_nothing_to_undo_there(log_dir / name)
     if not has_begun or os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):

@@ -29,6 +29,7 @@ from minikafka.tools.log_dir_entries import (
     duplicates,
     duplicates_beside,
     has_name_of_partition,
+    is_mark_of_write,
     is_stray,
     may_be_partition,
     neither,
@@ -83,7 +84,8 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
         except OSError as error:
             unread(describe(error))
     _report_second(duplicates(named), report)
-    if not partitions and not (directory / META_PROPERTIES_NAME).exists():
+    is_written = any(is_mark_of_write(path.name) for path in directory.iterdir())
+    if not partitions and not is_written and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
     for path in strays:
         report(Finding(path, None, None, STRAY, *_NO_START))

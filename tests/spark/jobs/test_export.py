@@ -20,10 +20,10 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.export import EXPORTED, _Part, _parts, _summed_up, export
 from minikafka.spark.jobs.export_directory import ISOLATION, MANIFEST, ExportDirectory, Reached
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_isolation
+from minikafka.tools.process_id import ProcessId
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows
 from tests.spark.sink.writing import row, write
@@ -469,6 +469,24 @@ def other_in_its_place(to: Path) -> None:
     path.write_text("mine")
 
 
+def reached(to: Path, *end: object, **instead: object) -> None:
+    """Where the partition ends, a manifest says: with other values for the first ones, or those at these places."""
+    known = ExportDirectory(str(to)).manifest()["partitions"]["drawn"]["3"]
+    known[: len(end)] = end
+    for place, value in instead.items():
+        known[Reached._fields.index(place)] = value
+    manifest_of(to, partitions={"drawn": {"3": known}})
+
+
+def of_last_file(to: Path, **changes: object) -> None:
+    files = ExportDirectory(str(to)).manifest()["files"]
+    manifest_of(to, files=[*files[:-1], files[-1] | changes])
+
+
+def last_offset(to: Path) -> int:
+    return max(each["last_offset"] for each in ExportDirectory(str(to)).manifest()["files"])
+
+
 def sparse(path: Path) -> None:
     path.unlink(missing_ok=True)
     path.touch()
@@ -506,6 +524,45 @@ OBSTACLES = {
         "holiday.jpg is none of the files",
     ),
     "a link is staged": (lambda to: (staged_again(to), linked(to / f"_staging-one/{STAGED}")), "is a link"),
+    "no partitions": (
+        lambda to: manifest_of(to, partitions={}),
+        "topic 'drawn', partition 3 has no next offset, and its files go up to offset [1-9]",
+    ),
+    "not this partition": (
+        lambda to: manifest_of(to, partitions={"drawn": {"2": [1, 0]}}),
+        "topic 'drawn', partition 2 has the next offset 1, and no file",
+    ),
+    "no files": (lambda to: manifest_of(to, files=[]), "partition 3 has the next offset [0-9]+, and no file"),
+    "no runs": (lambda to: manifest_of(to, runs=[]), "is of run 'one', which it does not name"),
+    "a next offset in its files": (
+        lambda to: reached(to, last_offset(to)),
+        "topic 'drawn', partition 3 has the next offset ([0-9]+), and its files go up to offset \\1 ?",
+    ),
+    "a next offset of 50": (lambda to: reached(to, 50), "the next offset 50, and its files go up to offset"),
+    "a next offset below 0": (lambda to: reached(to, -1), "the next offset -1, and its files go up to offset"),
+    "a next offset behind a gap": (lambda to: reached(to, 10**6), "the next offset 1000000, and its files go up to"),
+    "a next offset of 71 bits": (lambda to: reached(to, 1 << 70), "the next offset 1180591620717411303424, and its"),
+    "a last offset of 63 bits": (
+        lambda to: (of_last_file(to, last_offset=(1 << 63) - 1)),
+        "cannot have the offsets [0-9]+ to 9223372036854775807",
+    ),
+    "a first offset behind the last": (lambda to: of_last_file(to, first_offset=10**7), "cannot have the offsets 1000"),
+    "a first offset below 0": (lambda to: of_last_file(to, first_offset=-1), "cannot have the offsets -1 to"),
+    "too many records": (lambda to: of_last_file(to, records=10**9), "cannot have 1000000000 records at [0-9]+ offse"),
+    "no records": (lambda to: of_last_file(to, records=0), "cannot have 0 records"),
+    "a file of another topic": (lambda to: of_last_file(to, topic="u"), "is no file of topic 'u', partition 3"),
+    "a start behind its files": (lambda to: reached(to, start_offset=10**6), "begins at offset 1000000, and its files"),
+    "a start below 0": (lambda to: reached(to, start_offset=-1), "begins at offset -1, and its files"),
+    "a leader epoch of 33 bits": (lambda to: reached(to, leader_epoch=1 << 32), "has the leader epoch 4294967296"),
+    "another last batch": (lambda to: reached(to, last_batch=[0, 1, 1, 1, 0]), "ends in a batch with the offsets 0 to"),
+    "a partition with a zero": (
+        lambda to: manifest_of(to, partitions={"drawn": {"03": [1, 0]}}),
+        "'03' is no partition of topic 'drawn'",
+    ),
+    "a mark of a process of many digits": (
+        lambda to: (to / "_running.json").write_text(json.dumps({"run": "x", "owner": ["h", 10**400, "t"]})),
+        "is no process",
+    ),
     "another version": (lambda to: manifest_of(to, version=2), "it has version 2"),
     "no object": (lambda to: (to / MANIFEST).write_text("[]"), "other fields"),
     "no fields": (lambda to: (to / MANIFEST).write_text('{"version":1}'), "other fields"),
@@ -543,6 +600,25 @@ def test_what_no_export_leaves_is_refused_in_one_line_and_kept(once_exported, tm
     with pytest.raises(KafkaStorageException, match=rf"^[^\n]*out[^\n]*{reason}[^\n]*$"):
         ExportDirectory(str(to)).begin("two", US, None)
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("which", ["staged", "place"])
+def test_nothing_is_moved_through_a_link_that_comes_between_the_look_and_the_rename(once_exported, tmp_path, which):
+    to = tmp_path / "out"
+    shutil.copytree(once_exported, to)
+    path = to / staged_again(to)
+    replaced = path.parent if which == "place" else to / "_staging-one"
+
+    def replace(operation, path):
+        if (operation, path.name) == ("rename", "_running.json"):
+            linked(replaced)
+
+    with (
+        file_ops.observe(replace),
+        pytest.raises(KafkaStorageException, match=rf"^{replaced} is in the way: [^\n]*link"),
+    ):
+        ExportDirectory(str(to)).begin("two", US, None)
+    assert not path.exists() and (to / f"_staging-one/{STAGED}").exists()
 
 
 def test_a_link_that_only_has_the_name_of_what_runs_stage_is_left_alone(once_exported, tmp_path):

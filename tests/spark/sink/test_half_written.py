@@ -2,6 +2,7 @@
 topic: a query is refused, `ls` and `verify` say so.
 """
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from minikafka.common.errors import KafkaStorageException
 from minikafka.spark.source import settled_partitions
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.spark.rows import rows
-from tests.spark.sink.writing import begin, killed_in_commit, row, task, write
+from tests.spark.sink.writing import DEAD, begin, killed_in_commit, row, task, write
 
 REFUSED = r"\.minikafka-write-[0-9a-f]{12}: a write of topic t was interrupted, or is under way, [^\n]* finishes it$"
 MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
@@ -121,6 +122,31 @@ def told(command: str, directory: Path) -> dict:
     return json.loads(result.stdout)
 
 
+def told_beside(directory: Path) -> str:
+    """What `ls` says beside the table."""
+    result = CliRunner().invoke(main, ["ls", str(directory)], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stderr
+
+
+def test_ls_names_each_write_that_is_under_way_or_was_ended(log_dir, tmp_path):
+    (mark,) = log_dir.glob(".minikafka-write-*")
+    ended = f"process {DEAD.pid} on {DEAD.host} was ended while it wrote topic"
+    assert told_beside(log_dir) == f"{mark}: {ended} t: the next write into the log directory finishes that\n"
+    assert told_beside(log_dir / "t-1") == told_beside(log_dir / "other-0") == ""
+    mark = begin(tmp_path / "new")._mark
+    assert told_beside(tmp_path / "new") == f"{mark.file}: process {DEAD.pid} on {DEAD.host} is writing topic t\n"
+    dataclasses.replace(mark, owner=DEAD._replace(host="elsewhere")).put()
+    assert told_beside(tmp_path / "new") == (
+        f"{mark.file}: process {DEAD.pid} on elsewhere is writing topic t, if it still runs\n"
+    )
+    dataclasses.replace(mark, owner=DEAD).put()
+    assert told_beside(tmp_path / "new") == (
+        f"{mark.file}: {ended} t: the next write into the log directory removes what it left\n"
+    )
+    assert told("verify", tmp_path / "new")["findings"] == []
+
+
 @pytest.mark.parametrize("below", ["", "t-1"])
 def test_ls_and_verify_tell_of_it(log_dir, below):
     (mark,) = log_dir.glob(".minikafka-write-*")
@@ -134,7 +160,21 @@ def test_ls_and_verify_tell_of_it(log_dir, below):
     assert told("verify", log_dir / "other-0")["findings"] == []
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"topic": 1, "committed": null}'])
+OWNER = '"owner": {"host": "h", "pid": 1, "started": "1"}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        f'{{"topic": 1, "committed": null, {OWNER}}}',
+        f'{{"topic": "t", "committed": [], {OWNER}}}',
+        '{"topic": "t", "committed": null}',
+        '{"topic": "t", "committed": null, "owner": {"host": "h", "pid": 1e99, "started": "1"}}',
+    ],
+)
 def test_what_only_has_the_name_of_a_mark_is_told(tmp_path, content):
     write(tmp_path, [row(b"there")])
     mark = tmp_path / f".minikafka-write-{0:012}"

@@ -10,6 +10,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -44,9 +45,9 @@ from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import shared_directory
-from minikafka.spark.sink import process_id
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
+from minikafka.tools import process_id
+from minikafka.tools.process_id import ProcessId
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.spark.rows import rows
 from tests.spark.sink.writing import DEAD, NOW, begin, files, killed_in_commit, row, task, write
@@ -240,7 +241,7 @@ def test_what_a_task_left_that_outlived_its_driver_is_removed(tmp_path):
 @pytest.mark.parametrize("has_proc", [True, False])
 def test_a_process_that_has_ended_is_known_to_be_dead(monkeypatch, has_proc):
     """By /proc, or by `ps` where there is none, as on macOS: else its unfinished write would stay in the way."""
-    code = "from pathlib import Path; from minikafka.spark.sink import process_id\n"
+    code = "from pathlib import Path; from minikafka.tools import process_id\n"
     if not has_proc:
         if shutil.which("ps") is None:
             pytest.skip("there is no ps")
@@ -797,6 +798,156 @@ def test_what_came_in_the_way_of_a_write_whose_driver_died_is_kept(tmp_path):
     file_ops.delete_directory(log_dir / "t-0")
     begin(log_dir, topic="next").abort([])
     assert values(log_dir) == [b"new 0", b"new 1"]
+
+
+def led_away(path: Path) -> None:
+    """The directory, or file, moves out of the log directory, and a link leads there."""
+    away = next(each for each in path.parents if each.name == "data").parent / "away"
+    away.mkdir(exist_ok=True)
+    path.rename(away / path.name)
+    path.symlink_to(away / path.name)
+
+
+WAYS_OUT = {
+    "the staged directory": "t-1.*-delete",
+    "the log in it": "t-1.*-delete/t-1",
+    "a segment": "t-1.*-delete/t-1/*.log",
+}
+
+
+@pytest.mark.parametrize("pattern", WAYS_OUT.values(), ids=WAYS_OUT)
+def test_a_dead_write_moves_nothing_from_behind_a_link(tmp_path, pattern):
+    log_dir = tmp_path / "data"
+    assert killed_in_commit(log_dir, overwrite=False)
+    (path,) = log_dir.glob(pattern)
+    led_away(path)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=r"^[^\n]*t-1[^\n]* is in the way: [^\n]*a link[^\n]*$"):
+        begin(log_dir, topic="next")
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("pattern", WAYS_OUT.values(), ids=WAYS_OUT)
+def test_nor_does_one_that_commits(tmp_path, pattern):
+    log_dir = tmp_path / "data"
+    writer = begin(log_dir, partitions=2)
+    messages = [task(writer, [row(partition=1)])]
+    (path,) = log_dir.glob(pattern)
+    led_away(path)
+    outside = everything(tmp_path / "away")
+    with pytest.raises(KafkaStorageException, match=r"^[^\n]*t-1[^\n]* is in the way: [^\n]*a link[^\n]*$"):
+        writer.commit(messages)
+    with suppress(KafkaStorageException):
+        writer.abort(messages)
+    assert everything(tmp_path / "away") == outside
+    assert not (log_dir / "t-0").exists() and not (log_dir / "t-1").exists()
+
+
+def test_nor_from_behind_one_that_comes_between_the_look_and_the_rename(tmp_path):
+    log_dir = tmp_path / "data"
+    assert killed_in_commit(log_dir, overwrite=False)
+    (staged,) = log_dir.glob("t-1.*-delete")
+
+    def replace(operation, path):
+        if path.name == "replication-offset-checkpoint" and operation == "rename":
+            led_away(staged)
+
+    with file_ops.observe(replace), pytest.raises(KafkaStorageException, match=f"{staged.name} is in the way: it is a"):
+        begin(log_dir, topic="next")
+    assert (tmp_path / "away" / staged.name / "t-1").is_dir()
+    assert not (log_dir / "t-1").exists()
+
+
+def test_a_commit_writes_nothing_through_a_link_in_the_place_of_its_marks_draft(tmp_path):
+    writer = begin(tmp_path / "data")
+    messages = [task(writer, [row()])]
+    (tmp_path / "mine").write_text("mine")
+    draft = Path(f"{writer._mark.file}.tmp")
+    draft.symlink_to(tmp_path / "mine")
+    with pytest.raises(KafkaStorageException, match=rf"{draft.name} is in the way: it is a link[^\n]*$"):
+        writer.commit(messages)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not (tmp_path / "data" / "t-0").exists()
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+@pytest.mark.parametrize("has_mark", [False, True])
+def test_what_no_write_has_put_into_a_directory_that_it_staged_is_kept(tmp_path, kind, has_mark):
+    log_dir = tmp_path / "data"
+    writer = begin(log_dir, topic="dead")
+    task(writer, [row()])
+    dataclasses.replace(writer._mark, owner=DEAD).put()
+    if not has_mark:
+        writer._mark.file.unlink()
+    ((_, staged),) = staged_directories(log_dir)
+    OBSTACLES[kind](staged / "mine")
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=rf"{staged.name} is in the way: 'mine' in it, [^\n]*$"):
+        begin(log_dir)
+    assert everything(tmp_path) == before
+
+
+def without(states: dict, part: str) -> dict:
+    return {name: state for name, state in states.items() if not name.startswith(part)}
+
+
+CONTRADICTIONS = {
+    "no partition": lambda mark: mark | {"committed": []},
+    "no partition, no states": lambda mark: mark | {"committed": [], "states": {}},
+    "nothing any more": lambda mark: mark | {"committed": None},
+    "a partition less": lambda mark: mark | {"committed": mark["committed"][:1]},
+    "the first partition less": lambda mark: mark | {"committed": mark["committed"][1:]},
+    "a partition and its state less": lambda mark: (
+        mark | {"committed": mark["committed"][:1], "states": without(mark["states"], "t-1.")}
+    ),
+    "a partition twice": lambda mark: mark | {"committed": mark["committed"][:1] * 2},
+    "a later end": lambda mark: of_first(mark, end_offset=2),
+    "an earlier end": lambda mark: of_first(mark, end_offset=0),
+    "an end of 65 bits": lambda mark: of_first(mark, end_offset=1 << 64),
+    "an earlier start": lambda mark: of_first(mark, base_offset=1),
+    "a state of another topic": lambda mark: mark | {"states": mark["states"] | {"other-0": ""}},
+    "a state of no topic": lambda mark: mark | {"states": mark["states"] | {"../away": ""}},
+    "a log start of another topic": lambda mark: mark | {"log_starts": {"other-0": 1}},
+    "a log start below zero": lambda mark: mark | {"log_starts": {"t-0": -1}},
+    "records are not replaced": lambda mark: mark | {"overwrite": False},
+    "another topic": lambda mark: mark | {"topic": "other", "committed": None, "states": {}},
+    "a process of many digits": lambda mark: mark | {"owner": mark["owner"] | {"pid": 10**400}},
+    "a process below zero": lambda mark: mark | {"owner": mark["owner"] | {"pid": -1}},
+}
+
+
+def of_first(mark: dict, **changes: int) -> dict:
+    return mark | {"committed": [mark["committed"][0] | changes, *mark["committed"][1:]]}
+
+
+@pytest.mark.parametrize("contradiction", CONTRADICTIONS)
+def test_a_mark_that_does_not_agree_with_itself_or_the_directory_is_told_and_nothing_is_touched(
+    tmp_path, contradiction
+):
+    write(tmp_path, [row(b"there")], topic="other")
+    write(tmp_path, [row(b"old 0")], [row(b"old 1", partition=1)], partitions=2)
+    assert killed_in_commit(tmp_path, overwrite=True)
+    (file,) = tmp_path.glob(".minikafka-write-*")
+    file.write_text(json.dumps(CONTRADICTIONS[contradiction](json.loads(file.read_bytes()))))
+    before = files(tmp_path)
+    with pytest.raises(
+        KafkaStorageException, match=rf"^{file} is not the mark that a write leaves \([^\n]*\); [^\n]*$"
+    ):
+        begin(tmp_path, topic="next")
+    assert files(tmp_path) == before
+
+
+def test_a_mark_that_forgot_that_logs_were_put_aside_deletes_none(tmp_path):
+    write(tmp_path, [row(b"old 0")], [row(b"old 1", partition=1)], partitions=2)
+    assert killed_in_commit(tmp_path, 5, overwrite=True)
+    (file,) = tmp_path.glob(".minikafka-write-*")
+    assert not (tmp_path / "t-0").exists()
+    told = json.loads(file.read_bytes())
+    file.write_text(json.dumps(told | {"committed": None, "states": {}, "log_starts": {}}))
+    before = files(tmp_path)
+    with pytest.raises(KafkaStorageException, match="it commits nothing, and t-0[^\n]* is a log that was put aside"):
+        begin(tmp_path, topic="next")
+    assert files(tmp_path) == before
 
 
 def test_a_broker_of_another_cluster_is_refused(tmp_path):

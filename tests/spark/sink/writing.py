@@ -9,9 +9,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from minikafka.common import file_ops
 from minikafka.spark.sink.log_dir_writer import KafkaLogWriter, WrittenPartitions
-from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.sink.write_mark import marks_in
+from minikafka.tools.process_id import ProcessId
 
 DEAD = ProcessId.of_driver()._replace(started="0")
 NOW = 1_700_000_000_000
