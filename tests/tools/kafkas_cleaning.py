@@ -54,16 +54,9 @@ class KafkasCleaning:
         return told
 
     def _clean(self, log: KafkaLog, time: ManualTime, first_dirty_offset: int | None, map_memory: int) -> dict:
-        kafka, unified_log = self._kafka, log.unified_log
-        # An Optional<Long>: a Long by itself would come back as an Integer.
-        numbers = kafka.find_class("java.util.stream.LongStream")
-        given = numbers.empty() if first_dirty_offset is None else numbers.rangeClosed(*[first_dirty_offset] * 2)
-        offsets = self._cleanable_offsets(unified_log, given.boxed().findFirst(), time.milliseconds())
-        dirty, uncleanable, forced = (
-            _private(offsets, name)
-            for name in ("firstDirtyOffset", "firstUncleanableDirtyOffset", "forceUpdateCheckpoint")
-        )
-        cleanable = kafka.log_class("LogToClean")(unified_log, dirty, uncleanable, forced)
+        kafka = self._kafka
+        cleanable = log_to_clean(kafka, log.unified_log, first_dirty_offset, time.milliseconds())
+        dirty = cleanable.firstDirtyOffset()
         end, stats = dirty, kafka.log_class("CleanerStats")(JavaTime(time))
         if cleanable.cleanableBytes():
             result = self._cleaner(time, map_memory).doClean(cleanable, time.milliseconds())
@@ -81,18 +74,6 @@ class KafkasCleaning:
             "invalid_messages_read": stats.invalidMessagesRead(),
         }
 
-    def _cleanable_offsets(self, *arguments):
-        """Kafka's static method, which is not public."""
-        manager = self._kafka.find_class("java.lang.Class").forName(
-            "org.apache.kafka.storage.internals.log.LogCleanerManager"
-        )
-        method = next(each for each in manager.getDeclaredMethods() if each.getName() == "cleanableOffsets")
-        method.setAccessible(True)
-        array = self._kafka.gateway.new_array(self._kafka.find_class("java.lang.Object"), len(arguments))
-        for index, argument in enumerate(arguments):
-            array[index] = argument
-        return method.invoke(None, array)
-
     def _cleaner(self, time: ManualTime, map_memory: int):
         kafka = self._kafka
         java_time = JavaTime(time)
@@ -108,6 +89,23 @@ class KafkasCleaning:
         return kafka.log_class("Cleaner")(
             0, offset_map, _IO_BUFFER_SIZE, _MAX_MESSAGE_SIZE, 0.9, throttler, java_time, nothing
         )
+
+
+def log_to_clean(kafka, unified_log, last_clean_offset: int | None, now: int):
+    """Kafka's `LogToClean`: what its cleaner, which noted `last_clean_offset`, finds in a `UnifiedLog` now (ms)."""
+    manager = kafka.find_class("java.lang.Class").forName("org.apache.kafka.storage.internals.log.LogCleanerManager")
+    method = next(each for each in manager.getDeclaredMethods() if each.getName() == "cleanableOffsets")
+    method.setAccessible(True)  # it is not public
+    arguments = kafka.gateway.new_array(kafka.find_class("java.lang.Object"), 3)
+    arguments[0], arguments[1], arguments[2] = unified_log, kafka.optional_long(last_clean_offset), now
+    offsets = method.invoke(None, arguments)
+    return kafka.log_class("LogToClean")(
+        unified_log,
+        *(
+            _private(offsets, name)
+            for name in ("firstDirtyOffset", "firstUncleanableDirtyOffset", "forceUpdateCheckpoint")
+        ),
+    )
 
 
 def _private(java_object, field: str):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,13 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.segment_end import find_end
 from minikafka.tools.ls import listing_table
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
 from tests.slow.fuzz.tool_runs import difference, tree
+from tests.tools.kafkas_cleaning import log_to_clean
 
 ROOT = Path(__file__).parents[2]
 LAST_LOG = f"{68:020d}.log"
@@ -90,19 +93,22 @@ def test_the_cleaners_point_and_the_dirty_ratio(log_dir):
 
 
 def test_the_dirty_ratio_is_kafkas(kafka, log_dir):
-    """Also where a point or the high watermark lies within a segment."""
+    """Also where a point or the high watermark lies within a segment, or the point cannot be."""
     scheduler = ManualScheduler(time := ManualTime(1_795_240_760_000))
     shutil.copytree(log_dir / "mixed-0", log_dir.parent / "mixed-0")
     log = KafkaLog.create(kafka, log_dir.parent / "mixed-0", {}, scheduler=scheduler, time=time)
-    log_to_clean = kafka.log_class("LogToClean")
-    for point in (0, 1, 20, 46, 50, 68, 69):
-        for high_watermark in (0, 20, 46, 60, 69):
+    for start, high_watermarks in {0: (0, 20, 46, 60, 69), 47: (47, 60, 69)}.items():
+        log.update_high_watermark(69)
+        log.maybe_increment_log_start_offset(start, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+        (log_dir / "log-start-offset-checkpoint").write_text(f"0\n1\nmixed 0 {start}\n")
+        for point, high_watermark in product((0, 1, 20, 46, 50, 68, 69, 70, 2**63 - 1), high_watermarks):
             (log_dir / "cleaner-offset-checkpoint").write_text(f"0\n1\nmixed 0 {point}\n")
             (log_dir / "replication-offset-checkpoint").write_text(f"0\n1\nmixed 0 {high_watermark}\n")
-            theirs = log_to_clean(log.unified_log, point, min(high_watermark, 68), False)
-            ratio = theirs.cleanableRatio()
+            log.update_high_watermark(high_watermark)
+            theirs = log_to_clean(kafka, log.unified_log, point, time.milliseconds())
             ours = listed(log_dir)["dirty_ratio"]
-            assert (ours is None) if theirs.totalBytes() == 0 else ours == ratio, (point, high_watermark)
+            is_nothing = theirs.totalBytes() == 0
+            assert (ours is None) if is_nothing else ours == theirs.cleanableRatio(), (start, point, high_watermark)
     log.close()
 
 

@@ -54,7 +54,8 @@ class PartitionListing:
 
     `kind`: `current`, `delete`, `stray` or `future`, by the directory's name. The high watermark and the points of
     recovery and cleaning are those of the checkpoints. `dirty_ratio`: the share of the bytes open to cleaning that is
-    not clean yet; only a compacted topic has one. `findings`: what is odd, in words.
+    not clean yet, as without min.compaction.lag.ms and open transactions; only a compacted topic has one.
+    `findings`: what is odd, in words.
     """
 
     topic: str
@@ -206,7 +207,9 @@ def _add_checkpoints(segments: list[_Segment], listing: PartitionListing, checkp
         listing.log_start_offset = max(listing.log_start_offset, log_start_offset)
     if listing.cleaner_point is not None:
         high_watermark = listing.log_end_offset if listing.high_watermark is None else listing.high_watermark
-        listing.dirty_ratio = _dirty_ratio(segments, listing.cleaner_point, high_watermark)
+        is_possible = listing.log_start_offset <= listing.cleaner_point <= listing.log_end_offset
+        first_dirty_offset = listing.cleaner_point if is_possible else listing.log_start_offset
+        listing.dirty_ratio = _dirty_ratio(segments, first_dirty_offset, high_watermark)
 
 
 def _dirty_ratio(segments: list[_Segment], first_dirty_offset: int, high_watermark: int) -> float | None:
