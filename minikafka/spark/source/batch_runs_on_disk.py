@@ -2,7 +2,7 @@
 
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ from minikafka.common.errors import CorruptRecordException, IllegalArgumentExcep
 from minikafka.record.codecs.compression import CompressionType, decompress_at_once
 from minikafka.record.format.batch_header import COMPRESSION_CODEC_MASK, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
 from minikafka.record.format.log_input_stream import next_batch_size
-from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET, RecordBatch
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET, CURRENT_MAGIC_VALUE, MAGIC_OFFSET, RecordBatch
 from minikafka.record.kernels.record_columns import RecordColumns, decode_run
 from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 from minikafka.spark.source.batch_columns import BatchColumns, BatchFacts
@@ -62,13 +62,17 @@ Wanted = Callable[[BatchColumns], "NDArray[np.bool_]"]
 """Which batches are decoded, as far as their headers tell."""
 
 
+Piece = tuple[memoryview, int, BatchColumns | Damage]
+"""See `batch_pieces`."""
+
+
 def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> Iterator[DecodedRun | Damage]:
     """The wanted batches of the range, as many as possible in one run, and what is damaged, in the order of the file.
 
     A damaged batch gives none of its records. Where not even its size can be trusted, the walk goes on with the next
-    batch that the segment's index knows, or ends.
+    batch that the segment's index knows, or ends. Damage that cannot have taken a record of the range is left out.
     """
-    for view, position, batches in batch_pieces(byte_range, check_crcs=check_crcs):
+    for view, position, batches in _that_concern(byte_range, batch_pieces(byte_range, check_crcs=check_crcs)):
         # 1. Is it a damage? Then it is handed on in its place.
         if isinstance(batches, Damage):
             yield batches
@@ -80,9 +84,7 @@ def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> 
             yield from _decoded_batches(view, position, chosen[start:end], byte_range)
 
 
-def batch_pieces(
-    byte_range: ByteRange, *, check_crcs: bool, order: OffsetOrder | None = None
-) -> Iterator[tuple[memoryview, int, BatchColumns | Damage]]:
+def batch_pieces(byte_range: ByteRange, *, check_crcs: bool, order: OffsetOrder | None = None) -> Iterator[Piece]:
     """Pieces of the range: their bytes, where they begin in the file, and their whole batches in order, or a damage.
 
     Between the batches of a piece there may be gaps, where damage was met. A piece has PIECE_SIZE bytes, or those of a
@@ -148,6 +150,39 @@ def batch_pieces(
             position, size = known, PIECE_SIZE
 
 
+def _that_concern(byte_range: ByteRange, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces without the damage of batches whose offsets all lie outside the range, as the batches around it tell.
+
+    An index entry leads to bytes in front of what is asked for, and a range ends at the next entry: so the ranges of
+    two queries, or of two micro-batches, may share bytes, and only one of them lacks the records.
+    """
+    is_cut_short = byte_range.end_offset != byte_range.segment.end_offset  # what lies behind the segment is told
+    behind: int | None = None  # the offset behind the sound batches so far
+    held: list[tuple[Piece, bool]] = []  # damage; and whether it can only lie before what follows
+    for piece in pieces:
+        view, position, found = piece
+        if isinstance(found, Damage):
+            if not is_cut_short or behind is None or behind < byte_range.end_offset:
+                is_between = behind is not None or _claims_less(view, found.position - position, byte_range)
+                held.append((piece, is_between))
+        elif len(found):
+            is_before = found.base_offset[0] <= byte_range.start_offset
+            yield from (damage for damage, is_between in held if not (is_between and is_before))
+            held.clear()
+            behind = int(found.last_offset[-1]) + 1
+            yield piece
+    yield from (damage for damage, _ in held)
+
+
+def _claims_less(view: memoryview, start: int, byte_range: ByteRange) -> bool:
+    """Whether a damaged batch of magic 2, whose frame is sound, says that it ends before the range; `view` is empty
+    for one without a frame."""
+    if len(view) - start < RECORD_BATCH_OVERHEAD or view[start + MAGIC_OFFSET] != CURRENT_MAGIC_VALUE:
+        return False
+    header = BatchColumns.of_headers(view, np.array([start], np.int64), np.array([start], np.int64))
+    return bool(header.last_offset[0] < byte_range.start_offset)
+
+
 def batch_headers(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[BatchColumns | Damage]:
     """The whole batches of the range, and what is damaged, as `batch_pieces` finds them, without their bytes.
 
@@ -163,7 +198,7 @@ def batch_headers(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[BatchC
             pass
     if position < end:
         rest = byte_range._replace(positions=PositionRange(position, end))
-        for _, _, found in batch_pieces(rest, check_crcs=check_crcs, order=order):
+        for _, _, found in _that_concern(byte_range, batch_pieces(rest, check_crcs=check_crcs, order=order)):
             yield found
 
 

@@ -77,9 +77,9 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
       query, the stream goes on with the new topic's start. A checkpoint without topic ids, which an earlier minikafka
       wrote, gets them with the next micro-batch; until then, and for a topic without an id, this is the next case.
     - *A topic is replaced and keeps its id*, as by `write_log_dir`: as before, "its topic was replaced", once it has an
-      offset that was read. A new topic whose leader epoch is larger is taken for the next case.
+      offset that was read. A shorter one, and one whose leader epoch is larger, is taken for the next case.
     - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
-      truncated"; without, it waits until the log is longer again, and reads on. So it is if the log is longer already
+      truncated"; without, it warns, waits until the log is longer again, and reads on. So it is if the log is longer already
       when the stream looks, and has a larger leader epoch there: what stands in the place of what was read is not
       read, unless a micro-batch that was planned before is run again. *A log ends below its high watermark*, as after a
       loss of power: the query ends, too, "records are lost".
@@ -100,6 +100,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._last: Offsets | None = None  # where a query of the trigger availableNow ends
         self._triggered: float | None = None  # when `minOffsetsPerTrigger` last let a micro-batch begin, ms
+        self._too_short: set[TopicPartition] = set()  # which end before what was read, and were warned of
 
     def initialOffset(self) -> Told:
         """Where the query's first micro-batch starts. Raises CorruptRecordException for a damaged checkpoint file."""
@@ -285,15 +286,19 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, partition: DiskPartition, bounds: PartitionBounds, read_to: int, last_batch: LastBatch | None
     ) -> None:
         self._demand_sound([] if bounds.lost is None else [bounds.lost])
-        if not self._options.on_damage.fails_on_loss:
-            return
-        truncated = _truncated(partition, last_batch, read_to)
-        if truncated is None and bounds.end < read_to:
+        name, too_short = partition.topic_partition, None
+        if bounds.end < read_to:
             log_end = log_end_of(partition.segments[-1])
             if log_end is not None and log_end < read_to:
                 told = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
-                truncated = Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
-        self._demand_sound([] if truncated is None else [truncated])
+                too_short = Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
+        if self._options.on_damage.fails_on_loss:
+            self._demand_sound(each for each in (_truncated(partition, last_batch, read_to), too_short) if each)
+        elif too_short is None:
+            self._too_short.discard(name)
+        elif name not in self._too_short:
+            self._too_short.add(name)
+            _logger.warning("%s: %s; the stream waits until it is longer", too_short.file, _text(too_short))
 
     def _tell_of_another_topic(self, damage: Damage) -> None:
         self._demand_sound([damage])
