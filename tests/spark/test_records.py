@@ -303,6 +303,7 @@ def test_reading_changes_nothing(copy):
         {"mode": "SOMETIMES"}, {"bounds": "none"}, {"isolation.level": "serializable"}, {"startingOffsets": "[]"},
         {"endingOffsets": "earliest"}, {"includeHeaders": "perhaps"}, {"maxBytesPerTask": "-3"},
         {"startingOffsets": '{"t": {"0": "x"}}'}, {"startingOffsetsByTimestampStrategy": "guess"},
+        {"isolation.level": "read_committed", "kafka.isolation.level": "read_uncommitted"},
     ],
 )  # fmt: skip
 def test_options_without_meaning_are_refused(options):

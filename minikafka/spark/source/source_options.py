@@ -186,13 +186,19 @@ def _border(given: Mapping[str, str], name: str, default: int) -> Border:
 
 
 def _isolation(given: Mapping[str, str]) -> IsolationLevel:
-    name = given.get("isolation.level", given.get("kafka.isolation.level", "read_uncommitted"))
-    try:
-        return IsolationLevel[name.upper()]
-    except KeyError:
-        raise IllegalArgumentException(
-            f"isolation.level={name} is neither read_committed nor read_uncommitted"
-        ) from None
+    levels = set()
+    for option in ("isolation.level", "kafka.isolation.level"):
+        if option not in given:
+            continue
+        try:
+            levels.add(IsolationLevel[given[option].upper()])
+        except KeyError:
+            raise IllegalArgumentException(
+                f"{option}={given[option]} is neither read_committed nor read_uncommitted"
+            ) from None
+    if len(levels) > 1:
+        raise IllegalArgumentException("isolation.level and kafka.isolation.level contradict each other")
+    return levels.pop() if levels else IsolationLevel.READ_UNCOMMITTED
 
 
 def _on_damage(given: Mapping[str, str]) -> OnDamage:

@@ -79,10 +79,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     - *A topic is replaced and keeps its id*, as by `write_log_dir`: as before, "its topic was replaced", once it has an
       offset that was read. A shorter one, and one whose leader epoch is larger, is taken for the next case.
     - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
-      truncated"; without, it warns, waits until the log is longer again, and reads on. So it is if the log is longer already
-      when the stream looks, and has a larger leader epoch there: what stands in the place of what was read is not
-      read, unless a micro-batch that was planned before is run again. *A log ends below its high watermark*, as after a
-      loss of power: the query ends, too, "records are lost".
+      truncated"; without, it warns, waits until the log is longer again, and reads on. So it is if the log is longer
+      already when the stream looks, and has a larger leader epoch there: what stands in the place of what was read is
+      not read, unless a micro-batch that was planned before is run again. *A log ends below its high watermark*, as
+      after a loss of power: the query ends, too, "records are lost".
     - *A partition goes away*: with `failOnDataLoss` the query ends, "the partition is gone", as with the connector,
       since nobody can say whether all of it was read; without, it warns and forgets the partition, and one that later
       has its name is a new one. A topic that `subscribe` or `assign` names must be there: without it the query ends.
