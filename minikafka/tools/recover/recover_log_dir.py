@@ -170,6 +170,8 @@ def recover_log_dir(
         if not dry_run:
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself
+            if (mark := _mark_that_stays(log_dir)) is not None:
+                return Recovered([], [], [mark], [])
             directories = _partition_directories(log_dir)
             for other in sorted({directory.resolve().parent for directory in directories} - {log_dir.resolve()}):
                 # Links may lead into the log directory of a broker that is running.
@@ -189,6 +191,8 @@ def recover_log_dir(
                     files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
                 if not dry_run:
                     require_room(directory, 0)
+            if clean is None:
+                clean = CleanShutdownFileHandler(log_dir).exists()
             outcomes = _rehearsed(log_dir, files, settings, now_ms, clean, in_place=not dry_run)
         offline, refused = _failures(outcomes)
         offline += _damaged_checkpoints(log_dir)
@@ -235,14 +239,25 @@ def _meta_properties(log_dir: Path) -> MetaProperties | None:
 def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
     """Try the files that belong to no partition: those that a start reads, and those that a stop writes.
 
-    Raises OSError, and what `_meta_properties` raises.
+    The mark of a clean stop may be anything, as a start deletes it; but a stop would write through a link. Raises
+    OSError, and what `_meta_properties` raises.
     """
     _meta_properties(log_dir)
     for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
         require_replaceable(log_dir / name, follow_links=follow_links)
     marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME
-    if os.path.lexists(marker):
+    if marker.is_symlink():
         require_regular(marker, follow_links=follow_links)
+
+
+def _mark_that_stays(log_dir: Path) -> Refusal | None:
+    """A mark of a clean stop that no start can delete, a directory that is not empty: Kafka goes on without the log
+    directory. Raises OSError.
+    """
+    marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME
+    if marker.is_symlink() or not marker.is_dir() or not any(marker.iterdir()):
+        return None
+    return Refusal(marker.name, f"DirectoryNotEmptyException: {marker}")
 
 
 def _partition_directories(log_dir: Path) -> list[Path]:
@@ -277,7 +292,7 @@ def _rehearsed(
     files: Mapping[Path, list[Path]],
     settings: Settings,
     now_ms: int,
-    clean: bool | None,
+    last_stop_clean: bool,
     *,
     in_place: bool,
 ) -> dict[Path, Outcome]:
@@ -286,7 +301,6 @@ def _rehearsed(
     """
     recovery_points = checkpointed_offsets(log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
     log_start_offsets = checkpointed_offsets(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
-    last_stop_clean = CleanShutdownFileHandler(log_dir).exists() if clean is None else clean
     outcomes, needs = {}, []
     total = sum(file.stat().st_size for of_one in files.values() for file in of_one)
     with progress_bar("check", total) as advance:
@@ -363,12 +377,12 @@ def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) ->
         yield copy
 
 
-def _set_mark(place: Path, clean: bool | None) -> None:
-    """Let the mark say how the last stop was, if that was told."""
+def _set_mark(place: Path, clean: bool) -> None:
+    """Let the mark say how the last stop was: that was told, or a copy lacks a mark that is no file."""
     marker = CleanShutdownFileHandler(place)
-    if clean is False:
+    if not clean:
         marker.delete()
-    elif clean and not marker.exists():
+    elif not marker.exists():
         marker.write()
 
 
