@@ -46,7 +46,6 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
@@ -60,7 +59,7 @@ from minikafka.tools.recover.before_recovery import (
     require_replaceable,
     require_room,
 )
-from minikafka.tools.recover.cluster_settings import read_cluster_settings
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, warn_of_unknown_names
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
@@ -129,7 +128,7 @@ def settings_of(
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
     OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no broker's,
-    what `require_valid` raises for one with which Kafka would not start, and what `read_cluster_settings` raises.
+    what `require_valid` raises for one with which Kafka would not start, and what `cluster_settings_in` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -144,9 +143,7 @@ def settings_of(
         with naming(broker_config):
             require_valid(broker)
     topics: dict[str, dict[str, object]] = {}
-    metadata = log_dir / METADATA_DIRECTORY
-    if metadata.is_dir():
-        cluster = read_cluster_settings(metadata)
+    if (cluster := cluster_settings_in(log_dir)) is not None:
         topics = {topic: dict(settings) for topic, settings in cluster.topics.items()}
         broker |= cluster.brokers.get("", {}) | cluster.brokers.get(_node_id(log_dir), {})
     for topic, given in topic_configs.items():
