@@ -44,7 +44,7 @@ from minikafka.tools.log_dir_entries import passed_over_in
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import require_descriptors, require_replaceable, require_room
-from minikafka.tools.recover.cluster_settings import topic_settings_beside
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, made_ready, taken
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
 from minikafka.tools.verify.rehearsal import silence
@@ -194,14 +194,15 @@ def _checkpointed(file: Path) -> dict[TopicPartition, int]:
 def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, object] | None:
     """What the metadata log beside it says of the topic; None where that cannot be read and is not `needed`.
 
-    Raises what `topic_settings_beside` raises.
+    Raises what `cluster_settings_in` raises.
     """
     try:
-        return topic_settings_beside(directory, topic)
+        cluster = cluster_settings_in(directory.parent)
     except TOLD:
         if needed:
             raise
         return None
+    return None if cluster is None else cluster.of_topic(topic)
 
 
 def _require_keys(directory: Path, done: CleaningRound) -> None:

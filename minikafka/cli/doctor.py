@@ -93,13 +93,16 @@ def _spark() -> Finding:
 
 def _kafka_jars() -> Finding:
     from minikafka.jvm.cache import cache_dir
-    from minikafka.jvm.kafka_jars import COORDINATES, KAFKA_VERSION, cached_classpath
+    from minikafka.jvm.kafka_jars import COORDINATES, KAFKA_VERSION, cached_classpath, wrong_jars
 
-    missing = [part for part in COORDINATES if cached_classpath(part) is None]
-    if missing:
+    cached = {part: cached_classpath(part) for part in COORDINATES}
+    if missing := [part for part, jars in cached.items() if jars is None]:
         found = f"{KAFKA_VERSION}: not in the cache: {', '.join(missing)} (lessons then run with two witnesses)"
         return Finding("Kafka's jars", found, "minikafka fetch, once, where there is a network")
-    return Finding("Kafka's jars", f"{KAFKA_VERSION}: {len(cached_classpath('broker'))} jars in {cache_dir()}")
+    if wrong := [jar for jars in cached.values() for jar in wrong_jars(jars)]:
+        found = f"{KAFKA_VERSION}: {wrong[0].name} is not the jar of that name that belongs to this Kafka"
+        return Finding("Kafka's jars", found, "minikafka fetch, once, where there is a network")
+    return Finding("Kafka's jars", f"{KAFKA_VERSION}: {len(cached['broker'])} jars in {cache_dir()}")
 
 
 def _graphviz() -> Finding:

@@ -11,6 +11,7 @@ from minikafka.jvm.kafka_jars import (
     KafkaJarsUnavailableError,
     cached_classpath,
     kafka_classpath,
+    wrong_jars,
 )
 from minikafka.jvm.kafka_jars import fetch as fetch_jars
 from minikafka.jvm.scala_compiler import CompilationError
@@ -38,10 +39,10 @@ def fetch(again: bool) -> None:
 
 def _fetch(*, again: bool) -> None:
     for part in COORDINATES:
-        jars = None if again else cached_classpath(part)
-        if jars is None:
+        jars = cached_classpath(part)
+        if again or jars is None or wrong_jars(jars):
             click.echo(f"Fetching Kafka {KAFKA_VERSION}, {part} (55 MB in all) ...")
-            jars = fetch_jars(part) if again else kafka_classpath(part)
+            jars = fetch_jars(part) if again or jars else kafka_classpath(part)
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     for name in to_compile():
         click.echo(f"Compiling {name}, with which Kafka is asked (ten seconds) ...")

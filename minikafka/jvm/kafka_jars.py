@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from minikafka.common.at_hand import LOCK_EX, flock
 from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.jar_digests import is_as_published
 from minikafka.jvm.java_home import JavaNotFoundError, java_command
 from minikafka.jvm.java_network import BUNDLE_VARIABLES, use_this_machines_network
 
@@ -30,6 +31,10 @@ COORDINATES = {
         f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
     ),
 }
+
+
+# MavenUtils leaves Scala's library out, because Spark has it.
+_SPARKS_OWN = "scala-library-2.13.*.jar"
 
 
 class KafkaJarsUnavailableError(Exception):
@@ -75,14 +80,15 @@ def fetch(part: str = "broker") -> list[str]:
 
 def _fetch(part: str) -> list[str]:
     jars = _resolve(COORDINATES[part])
-    if damaged := [jar for jar in jars if not _is_jar(jar) and Path(jar).is_relative_to(cache_dir())]:
-        for jar in damaged:  # Ivy takes what is there for the jar
-            _remove(Path(jar))
-        jars = _resolve(COORDINATES[part])
-    if damaged := [jar for jar in jars if not _is_jar(jar)]:
+    if _remove(wrong_jars(jars)):  # Ivy took what was there for the jar
+        jars = _resolve(COORDINATES[part], from_this_machine=False)
+    if removed := _remove(wrong_jars(jars)):
         raise KafkaJarsUnavailableError(
-            f"{damaged[0]} is no jar, or only a part of one. Remove {cache_dir()} and run `minikafka fetch` again."
+            f"{removed[0].name}, as it was fetched, is not the jar of that name that belongs to Kafka {KAFKA_VERSION}. "
+            "It was removed: run `minikafka fetch` again where Maven Central itself answers."
         )
+    if broken := [jar for jar in jars if not _is_jar(jar)]:
+        raise KafkaJarsUnavailableError(f"{broken[0]} is no jar, or only a part of one: install pyspark anew.")
     listed = _list_file(part)
     listed.parent.mkdir(parents=True, exist_ok=True)
     remove_left_drafts(listed.parent)
@@ -91,11 +97,32 @@ def _fetch(part: str) -> list[str]:
     return jars
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def wrong_jars(jars: Iterable[str]) -> list[Path]:
+    """Those of `jars` that do not hold what the jar of their name holds that belongs to Kafka (0.2 s for all).
+
+    Scala's library is Spark's own, and not judged. Raises OSError where a file cannot be read.
+    """
+    fetched = (jar for jar in map(Path, jars) if not jar.match(_SPARKS_OWN))
+    return [jar for jar in fetched if not (jar.is_file() and is_as_published(jar))]
+
+
+def _remove(jars: list[Path]) -> list[Path]:
+    """Remove them, with what Ivy remembers of them: it would lay the same there again. Returns `jars`."""
+    for jar in jars:
+        if jar.is_dir() and not jar.is_symlink():
+            shutil.rmtree(jar)
+        else:
+            jar.unlink(missing_ok=True)
+        for kept in (cache_dir() / "ivy" / "cache").glob("*/*/*/*.jar"):
+            if f"{kept.parents[2].name}_{kept.name}" == jar.name:
+                shutil.rmtree(kept.parents[1])
+    return jars
+
+
+def resolved_jars(part: str) -> list[Path]:
+    """The jars of `part` as Ivy resolves them, without Spark's own, and not checked. Raises as `fetch` does."""
+    with _alone():
+        return [jar for jar in map(Path, _resolve(COORDINATES[part])) if not jar.match(_SPARKS_OWN)]
 
 
 def _in_the_cache(jar: str) -> str:
@@ -128,14 +155,17 @@ def spark_jars() -> Path:
     return Path(pyspark.origin).parent / "jars"
 
 
-def _resolve(coordinates: tuple[str, ...]) -> list[str]:
-    """Have Spark's `MavenUtils` download the coordinates, in a JVM that ends with this call."""
+def _resolve(coordinates: tuple[str, ...], *, from_this_machine: bool = True) -> list[str]:
+    """Have Spark's `MavenUtils` download the coordinates, in a JVM that ends with this call.
+
+    `from_this_machine`: what the machine's own Maven repository has is taken from there.
+    """
     from py4j.protocol import Py4JJavaError
 
     with jvm_with_ivy() as jvm:
         report = jvm.java.io.ByteArrayOutputStream()
         try:
-            return _ask_maven_utils(jvm, coordinates, jvm.java.io.PrintStream(report))
+            return _ask_maven_utils(jvm, coordinates, jvm.java.io.PrintStream(report), from_this_machine)
         except Py4JJavaError as failure:
             raise KafkaJarsUnavailableError(_why(failure, report.toString())) from failure
 
@@ -188,18 +218,17 @@ def no_value(jvm: Any) -> Any:
     return getattr(getattr(jvm.scala, "None$"), "MODULE$")
 
 
-def _ask_maven_utils(jvm: Any, coordinates: tuple[str, ...], printer: Any) -> list[str]:
+def _ask_maven_utils(jvm: Any, coordinates: tuple[str, ...], printer: Any, from_this_machine: bool) -> list[str]:
     companion, none = maven_utils(jvm), no_value(jvm)
     ivy_dir = jvm.scala.Some(str(cache_dir() / "ivy"))
     # The second settings are for a second try: without the machine's own Maven repository, which may hold a
     # description of a jar but not the jar.
-    first = companion.buildIvySettings(none, ivy_dir, True, printer)
+    first = companion.buildIvySettings(none, ivy_dir, from_this_machine, printer)
     second = jvm.scala.Some(companion.buildIvySettings(none, ivy_dir, False, printer))
     no_exclusions = getattr(companion, "resolveMavenCoordinates$default$5")()
     paths = companion.resolveMavenCoordinates(",".join(coordinates), first, second, True, no_exclusions, False, printer)
     resolved = sorted(paths.apply(index) for index in range(paths.size()))
-    # MavenUtils leaves Scala's library out, because Spark has it.
-    return [*resolved, *map(str, sorted(spark_jars().glob("scala-library-2.13.*.jar")))]
+    return [*resolved, *map(str, sorted(spark_jars().glob(_SPARKS_OWN)))]
 
 
 def _why(failure: Any, report: str) -> str:

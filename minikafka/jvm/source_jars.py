@@ -3,15 +3,14 @@
 They are kept in the cache, a directory for each version; a version that is there needs no network.
 """
 
-import hashlib
 import os
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.cache import cache_dir, scratch_in_cache
+from minikafka.jvm.jar_digests import is_as_published, pinned_digests
 from minikafka.jvm.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, jvm_with_ivy, maven_utils, no_value
 
 ARTIFACTS = (
@@ -25,18 +24,6 @@ ARTIFACTS = (
     "kafka-transaction-coordinator",
     "kafka_2.13",
 )
-# What the jars of the version that minikafka mirrors hold, so that nobody compares with something else.
-_SHA256 = {
-    "kafka-clients": "cd62781ce1a7a7890038577c7d098bda0cdcd7a09d0abdd57f334f2c09002617",
-    "kafka-group-coordinator": "582f16b41ee7119897ae7651c76b452887f9b0489c3c7ecbee52c4d8579be0dd",
-    "kafka-metadata": "2f94cf635512acaa56d3485da2393297a04d9d01d191ed719b2a62967658ff21",
-    "kafka-raft": "25f0284789214ece849933320db5a7ae5a656321faf1aef669d03c957cb52ca3",
-    "kafka-server": "2daf07989e51784167e3f385eb351466612eb611bd2512e93df40009de18b8a4",
-    "kafka-server-common": "acff7b13f3e362939f46902f5aa44cc894a294a3c510342e9598529f893fea6d",
-    "kafka-storage": "dd6bddaf8cdb3db23b1ecfc2465595c8299d87470f3c913ab9d8ae11c17231e7",
-    "kafka-transaction-coordinator": "8aecb58e014c6732690bc0760a9951045a4d30d036cc2f01b44464ca8c0131b8",
-    "kafka_2.13": "1c29c0c000044dc2e5c359b228dc19cfc7a8397be8ccbcb564cde5d5f513be03",
-}
 _WARNINGS = 1  # the level of `org.apache.ivy.util.Message`
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -54,12 +41,15 @@ def source_jars(version: str) -> list[Path]:
         raise SourcesUnavailableError(f"{version!r} is no version of Kafka: three numbers are, as in {KAFKA_VERSION}")
     kept = cache_dir() / "sources" / version
     # An earlier minikafka needed fewer of them.
-    is_whole = version != KAFKA_VERSION or all((kept / _name(name, version)).exists() for name in _SHA256)
+    is_whole = all((kept / name).exists() for name in pinned_digests() if name.endswith(_name("", version)))
     if not kept.is_dir() or not is_whole:
         _fetch(version, kept)
     jars = sorted(kept.glob("*.jar"))
     for jar in jars:
-        _check(jar, version)
+        if jar.name in pinned_digests() and not is_as_published(jar):
+            raise SourcesUnavailableError(
+                f"{jar} is not the jar that Apache Kafka {version} was published with; remove it to fetch it again"
+            )
     return jars
 
 
@@ -67,33 +57,26 @@ def _name(artifact: str, version: str) -> str:
     return f"{artifact}-{version}-sources.jar"
 
 
-def _check(jar: Path, version: str) -> None:
-    pinned = _SHA256.get(jar.name.removesuffix(f"-{version}-sources.jar"), "") if version == KAFKA_VERSION else ""
-    if pinned and hashlib.sha256(jar.read_bytes()).hexdigest() != pinned:
-        raise SourcesUnavailableError(
-            f"{jar} is not the jar that Apache Kafka {version} was published with; remove it to fetch it again"
-        )
-
-
 def _fetch(version: str, into: Path) -> None:
     """Lay the jars into the directory `into`, all or none; what an earlier minikafka laid there goes."""
-    try:
-        with jvm_with_ivy() as jvm:
-            found, why = _ask_ivy(jvm, version)
-    except KafkaJarsUnavailableError as unavailable:
-        raise SourcesUnavailableError(str(unavailable)) from unavailable
-    if "kafka-clients" not in found or "kafka_2.13" not in found:
-        raise SourcesUnavailableError(
-            f"The sources of Apache Kafka {version} are not in the cache ({cache_dir()}) and cannot be fetched: {why}"
-        )
-    into.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=into.parent) as temporary:
-        laid = Path(temporary, version)
+    with scratch_in_cache() as scratch:  # what Ivy keeps goes with it: it would give a wrong jar again
+        try:
+            with jvm_with_ivy() as jvm:
+                found, why = _ask_ivy(jvm, version, scratch / "ivy")
+        except KafkaJarsUnavailableError as unavailable:
+            raise SourcesUnavailableError(str(unavailable)) from unavailable
+        if "kafka-clients" not in found or "kafka_2.13" not in found:
+            raise SourcesUnavailableError(
+                f"The sources of Apache Kafka {version} are not in the cache ({cache_dir()}) "
+                f"and cannot be fetched: {why}"
+            )
+        laid = scratch / version
         laid.mkdir()
         for name, jar in found.items():
             shutil.copyfile(jar, laid / _name(name, version))
+        into.parent.mkdir(parents=True, exist_ok=True)
         if into.is_dir():
-            os.rename(into, Path(temporary, "earlier"))
+            os.rename(into, scratch / "earlier")
         try:
             os.rename(laid, into)
         except OSError:
@@ -101,12 +84,12 @@ def _fetch(version: str, into: Path) -> None:
                 raise
 
 
-def _ask_ivy(jvm: Any, version: str) -> tuple[dict[str, str], str]:
+def _ask_ivy(jvm: Any, version: str, ivy_dir: Path) -> tuple[dict[str, str], str]:
     """(artifact → path of its jar, why others have none)."""
     printed = jvm.java.io.ByteArrayOutputStream()
     module, packages = jvm.org.apache.ivy.core.module, "org.apache.kafka"
     settings = maven_utils(jvm).buildIvySettings(
-        no_value(jvm), jvm.scala.Some(str(cache_dir() / "ivy-sources")), False, jvm.java.io.PrintStream(printed)
+        no_value(jvm), jvm.scala.Some(str(ivy_dir)), False, jvm.java.io.PrintStream(printed)
     )
     ivy = jvm.org.apache.ivy.Ivy.newInstance(settings)
     # Ivy forgets its warnings when it is done, but not before they are printed.

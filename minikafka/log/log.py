@@ -1424,7 +1424,10 @@ class Log:
     def close(self) -> None:
         """Write a snapshot of the producers for the next load, then cut all files to what they hold and close them.
 
-        Nothing is flushed here. Raises KafkaStorageException. Kafka: `UnifiedLog.close`.
+        Nothing is flushed here. As in Kafka no state says afterwards that the log is closed: an append fails when it
+        rolls the log ("Error while rolling log segment", as with a failed disk), a read when it looks into an index
+        (NullPointerException), and what needs no open file is done. Raises KafkaStorageException.
+        Kafka: `UnifiedLog.close`.
         """
         if self._own_scheduler is not None:  # first, as a broker does: a task that still runs needs the files
             self._own_scheduler.shutdown()

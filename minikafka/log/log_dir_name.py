@@ -7,6 +7,7 @@ import stat
 import uuid
 from pathlib import Path
 
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import KafkaException, NumberFormatException
 from minikafka.common.java.java_file_names import is_found_by_java
@@ -72,9 +73,10 @@ def partition_directories(log_dir: Path, *, stop_at_os_errors: bool = False) -> 
 
     A link that leads nowhere, in a circle say, is no directory, and neither is an entry that cannot be looked at, nor
     one whose name is not UTF-8 (`is_found_by_java`). With `stop_at_os_errors`, an entry that cannot be looked at, and a
-    log directory that cannot be listed, raise OSError. The cluster's metadata
-    and the cache of remote storage, which a log directory may also hold, are left out. Raises KafkaException for any
-    other directory whose name is not that of a partition. Kafka: `LogManager.loadLogs`.
+    log directory that cannot be listed, raise OSError. The cluster's metadata and the cache of remote storage, which a
+    log directory may also hold, are left out, and so is a directory that stands for the mark of a clean stop: a start
+    has deleted it by then. Raises KafkaException for any other directory whose name is not that of a partition.
+    Kafka: `LogManager.loadLogs`.
     """
     try:
         names = sorted(filter(is_found_by_java, os.listdir(log_dir)))
@@ -83,7 +85,7 @@ def partition_directories(log_dir: Path, *, stop_at_os_errors: bool = False) -> 
             raise
         return []
     names = [name for name in names if _is_directory(log_dir / name, stop_at_os_errors=stop_at_os_errors)]
-    directories = [log_dir / name for name in names if name != REMOTE_LOG_INDEX_CACHE]
+    directories = [log_dir / name for name in names if name not in (REMOTE_LOG_INDEX_CACHE, CLEAN_SHUTDOWN_FILE_NAME)]
     partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
     return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
 

@@ -402,6 +402,13 @@ def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
         read(tmp_path / "ada" / LESSON, tmp_path / "ada")
 
 
+def test_a_directory_that_has_become_a_link_since_it_was_named_holds_nothing_of_ones_own(tmp_path):
+    notebook(tmp_path / "bob", "3")
+    (tmp_path / "ada").symlink_to("bob")
+    with pytest.raises(ValueError, match="leads out of what was handed in"):
+        read(tmp_path / "ada" / LESSON, tmp_path / "ada")
+
+
 def test_a_notebook_that_is_replaced_while_it_is_read_brings_no_foreign_answer(tmp_path, monkeypatch):
     notebook(tmp_path / "bob", PREDICTIONS[0].format("4"))
     notebook(tmp_path / "ada", PREDICTIONS[0].format("5"))

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -153,6 +154,26 @@ def test_who_grades_gets_the_functions_of_the_file_alone_or_in_a_directory(file,
         with unpacked(submission) as (directories, _):
             (answered,) = read_in_every_language(directories[-1], REBUILD)
         assert any("max(log_start" in line for line in map(ast.unparse, answered.statements))
+
+
+def test_a_submission_that_becomes_a_link_while_it_is_graded_brings_nobody_elses_work(file, tmp_path, monkeypatch):
+    for learner in ("ada", "bob"):
+        (tmp_path / learner).mkdir()
+        (tmp_path / learner / NAME).write_bytes(file.read_bytes())
+    really_glob = Path.glob
+
+    def found_before_it_is_replaced(directory, pattern):
+        found = list(really_glob(directory, pattern))
+        (tmp_path / "ada").rename(tmp_path / "earlier")
+        (tmp_path / "ada").symlink_to("bob")
+        return found
+
+    monkeypatch.setattr(Path, "glob", found_before_it_is_replaced)
+    with unpacked(tmp_path / "ada") as (directories, unread):
+        assert directories == [tmp_path / "ada"]
+        assert unread == [f"{tmp_path}/ada/{NAME} is reached by a link that leads out of {tmp_path}/ada"]
+    with unpacked(tmp_path / "ada" / NAME) as (directories, unread):
+        assert not directories and "leads out of" in unread[0]
 
 
 def test_half_a_character_is_no_obstacle_to_saving_what_was_taken(browser, desk, tmp_path):

@@ -89,7 +89,33 @@ def test_a_log_that_is_being_deleted_is_not_recovered(two_logs):
     logs.do("append_as_leader [3x10]", "reopen clean=false", "reopen")
 
 
-def test_operations_on_a_closed_log(two_logs):
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("append_as_leader [3x10]", ("KafkaStorageException", "Error while rolling log segment for topic-0 in dir")),
+        ("roll", ("KafkaStorageException", "Error while rolling log segment for topic-0 in dir")),
+        ("flush", ("KafkaStorageException", "Error while flushing log for topic-0 in dir")),
+        ("truncate_to 2", ("NullPointerException", "")),
+        ("truncate_fully_and_start_at 9", ("", "")),
+        ("maybe_increment_log_start_offset 1", ("", "")),
+        ("delete_old_segments", ("", "")),
+        ("read 0", ("NullPointerException", "")),
+        ("fetch_offset_by_timestamp 1", ("NullPointerException", "")),
+        ("take_producer_snapshot", ("", "")),
+    ],
+    ids=lambda value: value.split()[0] if isinstance(value, str) else "",
+)
+def test_operations_on_a_log_after_its_close(two_logs, line, told):
+    """No state says that a log was closed: each of them comes as far as it can without the files."""
+    logs = two_logs()
+    logs.do("append_as_leader [3x10]", "append_as_leader [3x10]", "update_high_watermark leo")
+    for runner in logs.runners:
+        runner.log.close()
+    done = logs.do(line)
+    assert done.error == told[0] and done.message.startswith(told[1])
+
+
+def test_operations_on_a_log_whose_directory_is_offline(two_logs):
     logs = two_logs()
     logs.do("append_as_leader [3x10]")
     for runner in logs.runners:

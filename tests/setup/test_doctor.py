@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from minikafka import __version__, cli
 from minikafka.cli import doctor
+from minikafka.jvm import kafka_jars
 
 
 @pytest.fixture
@@ -73,6 +74,12 @@ def test_kafkas_jars_that_are_not_cached_are_a_finding(monkeypatch, tmp_path):
     finding = next(finding for finding in doctor.examine() if finding.what == "Kafka's jars")
     assert finding.mark == "MISSING"
     assert "minikafka fetch" in finding.remedy
+
+
+def test_another_jar_under_the_name_of_one_of_kafkas_is_a_finding(monkeypatch):
+    monkeypatch.setattr(kafka_jars, "cached_classpath", lambda part: ["x.jar", __file__])
+    finding = doctor._kafka_jars()
+    assert finding.mark == "MISSING" and "x.jar is not the jar of that name" in finding.found
 
 
 def test_a_check_that_breaks_is_a_finding(monkeypatch):

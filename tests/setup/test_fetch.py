@@ -5,6 +5,7 @@ import os
 import threading
 import time
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -20,6 +21,7 @@ def compiled(monkeypatch):
     """What is compiled; the jars and the archive of classes are there already."""
     compiled = []
     monkeypatch.setattr(command, "cached_classpath", lambda part: ["a.jar"])
+    monkeypatch.setattr(command, "wrong_jars", lambda jars: [])
     monkeypatch.setattr(command, "jars_for_spark", lambda: ["a.jar"])
     monkeypatch.setattr(command, "java_home", lambda: None)
     monkeypatch.setattr(class_archive, "was_made", lambda home, jars: True)
@@ -52,12 +54,20 @@ def test_a_full_disk_is_one_line(compiled, monkeypatch):
     assert done.exit_code == 1 and done.stderr == "IOException: No space left on device: /cache/scratch\n"
 
 
+def test_a_wrong_jar_in_the_cache_is_fetched_anew(compiled, monkeypatch):
+    monkeypatch.setattr(command, "wrong_jars", lambda jars: [Path("a.jar")])
+    fetched = []
+    monkeypatch.setattr(command, "fetch_jars", lambda part: fetched.append(part) or ["a.jar"])
+    assert CliRunner().invoke(command.fetch).exit_code == 0 and fetched == ["storage", "broker"]
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_two_fetches_at_once_run_one_after_the_other(tmp_path, monkeypatch, again):
     """And the second takes what the first has fetched, unless it is to fetch again."""
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path))
     with zipfile.ZipFile(tmp_path / "a.jar", "w"):
         pass
+    monkeypatch.setattr(kafka_jars, "is_as_published", lambda jar: True)
     at_work, overlaps, resolved = threading.Semaphore(1), [], []
 
     def resolve(coordinates):

@@ -3,10 +3,13 @@
 import os
 import shutil
 import zipfile
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
-from minikafka.jvm import java_home, kafka_jars
+from minikafka.jvm import jar_digests, java_home, kafka_jars
+from minikafka.jvm.source_jars import source_jars
 
 
 @pytest.fixture
@@ -54,19 +57,28 @@ def test_without_any_java_the_error_says_what_to_do(no_java, monkeypatch):
 @pytest.fixture
 def jars(monkeypatch, tmp_path):
     """Two jars that Ivy puts into the cache if they are not there, and one of Spark's."""
+    ivy = tmp_path / "cache" / "ivy" / "jars"
+    found = [ivy / "org.one_a-1.jar", ivy / "org.one_b-1.jar", tmp_path / "scala-library-2.13.1.jar"]
+    digest = write_jar(tmp_path / "published.jar")
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "cache"))
-    found = [tmp_path / "cache" / "ivy" / "a.jar", tmp_path / "cache" / "ivy" / "b.jar", tmp_path / "scala.jar"]
+    monkeypatch.setattr(jar_digests, "pinned_digests", lambda: {jar.name: digest for jar in found[:2]})
 
-    def resolve(_coordinates):
+    def resolve(_coordinates, **_):
         for jar in found:
             if not jar.exists():
-                jar.parent.mkdir(parents=True, exist_ok=True)
-                with zipfile.ZipFile(jar, "w") as archive:
-                    archive.writestr("a.class", b"")
+                write_jar(jar)
         return [str(jar) for jar in found]
 
     monkeypatch.setattr(kafka_jars, "_resolve", resolve)
     return found
+
+
+def write_jar(path, content=b"") -> str:
+    """Returns its SHA-256 digest."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("a.class"), content)
+    return sha256(path.read_bytes()).hexdigest()
 
 
 def test_the_list_in_the_cache_is_used_only_while_all_its_jars_are_there(jars):
@@ -81,7 +93,7 @@ def test_a_cache_may_be_carried_elsewhere(jars, monkeypatch, tmp_path):
     kafka_jars.fetch("storage")
     shutil.move(tmp_path / "cache", tmp_path / "elsewhere")
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "elsewhere"))
-    carried = [tmp_path / "elsewhere" / "ivy" / jar.name for jar in jars[:2]]
+    carried = [tmp_path / "elsewhere" / "ivy" / "jars" / jar.name for jar in jars[:2]]
     assert kafka_jars.cached_classpath("storage") == [*map(str, carried), str(jars[2])]
 
 
@@ -96,15 +108,54 @@ def test_a_damaged_jar_is_fetched_again(jars, damage):
     assert kafka_jars.cached_classpath("storage") is None
     assert kafka_jars.kafka_classpath("storage") == [str(jar) for jar in jars]
     jars[2].write_bytes(b"none of ours")
-    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match="scala.jar is no jar"):
+    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match="scala-library-2.13.1.jar is no jar"):
         kafka_jars.fetch("storage")
     assert jars[2].exists()
+
+
+def test_another_jar_under_the_name_of_one_is_found_and_fetched_anew(jars):
+    kafka_jars.fetch("storage")
+    write_jar(jars[0], b"none of ours")
+    assert kafka_jars.wrong_jars(map(str, jars)) == jars[:1]
+    kafka_jars.fetch("storage")
+    assert kafka_jars.wrong_jars(map(str, jars)) == []
+
+
+def test_a_mirror_that_gives_another_jar_is_refused_and_nothing_of_it_stays(jars, monkeypatch, tmp_path):
+    """Neither the jar nor what Ivy keeps of it, which the next `fetch` would else take for it."""
+    kept, other = [tmp_path / "cache/ivy/cache/org.one" / name / "jars" / f"{name}-1.jar" for name in "ab"]
+
+    def resolve(_coordinates, **_):
+        for jar in (jars[0], kept):
+            write_jar(jar, b"none of ours")
+        for jar in (*jars[1:], other):
+            write_jar(jar)
+        return list(map(str, jars))
+
+    monkeypatch.setattr(kafka_jars, "_resolve", resolve)
+    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match=r"org\.one_a-1\.jar, as it was fetched, is not"):
+        kafka_jars.kafka_classpath("storage")
+    assert not jars[0].exists() and not kept.parents[1].exists() and jars[1].exists() and other.exists()
+    assert kafka_jars.cached_classpath("storage") is None
+
+
+def test_a_jar_that_the_table_does_not_have_is_refused(jars, monkeypatch):
+    monkeypatch.setattr(jar_digests, "pinned_digests", lambda: {})
+    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match=r"org\.one_a-1\.jar"):
+        kafka_jars.fetch("storage")
+
+
+@pytest.mark.kafka
+def test_the_table_has_each_jar_and_each_source():
+    jars = [Path(jar) for jar in kafka_jars.kafka_classpath() if not Path(jar).name.startswith("scala-library")]
+    assert jar_digests.pinned_digests().keys() == {jar.name for jar in [*jars, *source_jars(kafka_jars.KAFKA_VERSION)]}
+    assert kafka_jars.wrong_jars(map(str, jars)) == []
 
 
 @pytest.mark.parametrize("made", ["/etc/passwd\n", "\0\n", "", None])
 def test_a_list_that_is_none_counts_as_missing(jars, made):
     kafka_jars.fetch("storage")
-    [listed] = jars[0].parents[1].glob("kafka-storage-*.txt")
+    [listed] = jars[0].parents[2].glob("kafka-storage-*.txt")
     listed.unlink()
     os.mkfifo(listed) if made is None else listed.write_text(made)
     assert kafka_jars.cached_classpath("storage") is None

@@ -18,6 +18,7 @@ def plain_network(monkeypatch, tmp_path):
         monkeypatch.delenv(name)
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(kafka_jars.COORDINATES, "storage", (COORDINATES,))
+    monkeypatch.setattr(kafka_jars, "is_as_published", lambda jar: True)
 
 
 @pytest.fixture(params=["the machine's Java", "the wheel's Java"])

@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -53,10 +52,10 @@ def main() -> None:
         parser.error(str(unavailable))
     print(_output(sys.executable, "-m", "minikafka", "drift", "--kafka", version), flush=True)
     write_version(Path(kafka_jars.__file__), version)
-    write_digests(Path(source_jars.__file__), sources, version)
     golden, golden_sizes = GOLDEN.with_name(f"kafka-{version}"), sizes(GOLDEN)
     GOLDEN.rename(golden)
-    if not _do([sys.executable, "-m", "minikafka", "fetch"]):
+    python = [sys.executable, "-m"]
+    if not (_do([*python, "tests.tools.make_jar_digests"]) and _do([*python, "minikafka", "fetch"])):
         sys.exit("make kafka: nothing can be made without Kafka's jars")
     failed = [command for command in steps() if not _do(command)]
     print(f"\n{KAFKA_VERSION} → {version}")
@@ -71,15 +70,6 @@ def main() -> None:
 def write_version(file: Path, version: str) -> None:
     """Put `version` into the module that has Kafka's version."""
     words, there = re.subn(r'^KAFKA_VERSION = ".*"$', f'KAFKA_VERSION = "{version}"', file.read_text(), flags=re.M)
-    assert there == 1, file
-    file.write_text(words)
-
-
-def write_digests(file: Path, jars: Iterable[Path], version: str) -> None:
-    """Put what the sources of `version` hold into the module that fetches them."""
-    digests = {jar.name.removesuffix(f"-{version}-sources.jar"): sha256(jar.read_bytes()).hexdigest() for jar in jars}
-    rows = "".join(f'    "{artifact}": "{digest}",\n' for artifact, digest in sorted(digests.items()))
-    words, there = re.subn(r"^_SHA256 = \{.*?^\}", f"_SHA256 = {{\n{rows}}}", file.read_text(), flags=re.M | re.S)
     assert there == 1, file
     file.write_text(words)
 

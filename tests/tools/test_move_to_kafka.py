@@ -13,13 +13,13 @@ from zipfile import ZipFile
 
 import pytest
 
-from minikafka.jvm import kafka_jars, source_jars
+from minikafka.jvm import kafka_jars
+from tests.tools.make_jar_digests import write_digests
 from tests.tools.move_to_kafka import (
     GENERATED,
     ROOT,
     changed_answers,
     changed_sources,
-    write_digests,
     write_version,
 )
 
@@ -48,15 +48,12 @@ def test_the_version_stands_in_one_string_of_the_code():
 
 
 def test_digests_are_those_of_the_jars(tmp_path):
-    file = Path(shutil.copy(source_jars.__file__, tmp_path))
-    names = sorted(source_jars._SHA256)
-    jars = [tmp_path / f"{name}-4.9.8-sources.jar" for name in names]
+    jars = [tmp_path / name for name in ("b-4.9.8.jar", "a-4.9.8-sources.jar")]
     for jar in jars:
         jar.write_text(jar.name)
-    write_digests(file, jars, "4.9.8")
-    written: dict = {}
-    exec(file.read_text(), written)
-    assert written["_SHA256"] == {name: sha256(jar.name.encode()).hexdigest() for name, jar in zip(names, jars)}
+    write_digests(tmp_path / "digests.json", jars)
+    written = json.loads((tmp_path / "digests.json").read_text())
+    assert list(written.items()) == [(jar.name, sha256(jar.name.encode()).hexdigest()) for jar in reversed(jars)]
 
 
 def test_sources_that_differ_are_named(tmp_path):

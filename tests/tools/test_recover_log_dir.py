@@ -20,6 +20,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common import file_ops
 from minikafka.common.errors import ConfigException, IllegalArgumentException, KafkaStorageException
+from minikafka.common.file_kind import kind_of
 from minikafka.common.file_lock import FileLock
 from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
@@ -324,6 +325,51 @@ def test_a_load_that_fails_is_told_and_nothing_is_changed(kafka, log_dir, tmp_pa
         assert not (theirs / ".kafka_cleanshutdown").exists()
 
 
+MARKS = {"an empty directory": Path.mkdir, "a FIFO": os.mkfifo}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_that_is_no_file_is_deleted_and_nothing_is_recovered(kafka, log_dir, tmp_path, mark):
+    with open(max((log_dir / "orders-1").glob("*.log")), "ab") as last:
+        last.write(b"torn")
+    (log_dir / ".kafka_cleanshutdown").unlink()
+    theirs = tmp_path / "theirs"
+    shutil.copytree(log_dir, theirs)
+    for each in (log_dir, theirs):
+        MARKS[mark](each / ".kafka_cleanshutdown")
+    foretold = recovered(log_dir, "--dry-run")
+    assert kind_of(log_dir / ".kafka_cleanshutdown") in mark.replace("an empty", "a")
+    assert foretold == recovered(log_dir)
+    started_and_stopped_by_kafka(kafka, theirs, {}, {})
+    directory_diff(log_dir, theirs).require()
+    for name in (*CHECKPOINTS, ".kafka_cleanshutdown"):
+        assert (log_dir / name).read_bytes() == (theirs / name).read_bytes()
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_that_is_no_file_comes_back_as_an_empty_one(log_dir, monkeypatch, mark):
+    """It says the same: the last stop was clean."""
+    (log_dir / ".kafka_cleanshutdown").unlink()
+    MARKS[mark](log_dir / ".kafka_cleanshutdown")
+    before = tree(log_dir / "mixed-0")
+
+    def broken(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(LogDirCheckpoints, "checkpoint_log_start_offsets_in_dir", broken)
+    run(log_dir, code=1)
+    assert (log_dir / ".kafka_cleanshutdown").read_bytes() == b""
+    assert not difference(before, tree(log_dir / "mixed-0"))
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--clean-shutdown",), ("--unclean-shutdown",)])
+def test_a_mark_that_is_a_full_directory_takes_the_directory_offline(log_dir, options):
+    marker = log_dir / ".kafka_cleanshutdown"
+    marker.unlink()
+    (marker / "x").mkdir(parents=True)
+    assert refused(log_dir, *options) == f"{marker}: DirectoryNotEmptyException: {marker}\n"
+
+
 DAMAGED_CHECKPOINTS = {
     "nonsense": (b"0\n7\nnonsense\n", "offline"),
     "bytes that are no text": (random.Random(1).randbytes(300), "offline"),
@@ -403,6 +449,8 @@ def test_own_files_that_are_none(log_dir, tmp_path, name, make, options):
     file = log_dir / name
     file.unlink(missing_ok=True)
     if make == "a FIFO":
+        if name == ".kafka_cleanshutdown":
+            return  # it is only deleted
         os.mkfifo(file)
     elif make == "a link in a circle":
         file.symlink_to(file.name)

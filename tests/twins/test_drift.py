@@ -5,10 +5,13 @@ import os
 import subprocess
 import sys
 import zipfile
+from contextlib import nullcontext
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from minikafka.jvm import jar_digests
 from minikafka.jvm import source_jars as source_jars_module
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.jvm.source_jars import SourcesUnavailableError, source_jars
@@ -207,3 +210,28 @@ def test_a_jar_that_is_not_the_published_one(tmp_path, monkeypatch):
         SourcesUnavailableError, match=f"is not the jar that Apache Kafka {KAFKA_VERSION} was published with"
     ):
         source_jars(KAFKA_VERSION)
+
+
+def test_a_wrong_jar_that_was_removed_is_fetched_and_not_taken_from_what_ivy_keeps(tmp_path, monkeypatch):
+    """What the registry gives is another jar at first, and then the right one."""
+    monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path))
+    monkeypatch.setattr(source_jars_module, "jvm_with_ivy", nullcontext)
+    names = [source_jars_module._name(each, KAFKA_VERSION) for each in source_jars_module.ARTIFACTS]
+    digests = {name: sha256(name.encode()).hexdigest() for name in names}
+    monkeypatch.setattr(jar_digests, "pinned_digests", lambda: digests)
+    given = []
+
+    def ask_ivy(_jvm, version, ivy_dir=tmp_path / "ivy-sources"):
+        given.append("wrong" if not given else "")
+        ivy_dir.mkdir(exist_ok=True)
+        for name in names:
+            if not (ivy_dir / name).exists():
+                (ivy_dir / name).write_text(name + given[-1])
+        return {name.removesuffix(f"-{version}-sources.jar"): str(ivy_dir / name) for name in names}, ""
+
+    monkeypatch.setattr(source_jars_module, "_ask_ivy", ask_ivy)
+    with pytest.raises(SourcesUnavailableError, match="remove it to fetch it again"):
+        source_jars(KAFKA_VERSION)
+    (tmp_path / "sources" / KAFKA_VERSION / names[0]).unlink()
+    assert sorted(jar.name for jar in source_jars(KAFKA_VERSION)) == sorted(names)
+    assert [path.name for path in tmp_path.iterdir()] == ["sources"]

@@ -81,9 +81,11 @@ def _without_outputs(data: bytes) -> dict[str, Any] | None:
         return None
 
 
-def read_work(file: Path, course: Path = COURSE, *, follow_links: bool = True) -> Work:
-    """What a file holds. Raises WorkFileError for what is no such file, or is damaged; OSError."""
-    data = read_plain_file(file, _MOST_BYTES, follow_links=follow_links)
+def read_work(file: Path, course: Path = COURSE, *, handed_in: Path | None = None) -> Work:
+    """What a file holds. Of what was `handed_in`, by its real path, no link may lead out. Raises WorkFileError for what
+    is no such file, or is damaged; OSError.
+    """
+    data = read_plain_file(file, _MOST_BYTES, follow_links=handed_in is None, within=handed_in)
     if data.count(b",") + data.count(b"[") + data.count(b"{") > _MOST_VALUES:
         raise WorkFileError(f"{file.name} has more values than all notebooks of the course together")
     try:
@@ -150,14 +152,14 @@ def _cells(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 @contextmanager
 def unpacked(submission: Path, course: Path = COURSE) -> Iterator[tuple[list[Path], list[str]]]:
     """The directories in which the notebooks of a submission are: it may be a file of work, or a directory, in which
-    files of work may lie beside notebooks; and for each file of work that cannot be read, why. Raises OSError where
-    there is no room.
+    files of work may lie beside notebooks; and for each file of work that cannot be read, why. `submission` is a real
+    path. Raises OSError where there is no room.
     """
     directories, unread = [submission] if submission.is_dir() else [], []
     with tempfile.TemporaryDirectory() as place:
         for number, file in enumerate(sorted(submission.glob(_FILES)) if directories else [submission]):
             try:
-                work = read_work(file, course, follow_links=False)
+                work = read_work(file, course, handed_in=submission)
             except (WorkFileError, OSError) as failure:
                 unread.append(str(failure))
                 continue

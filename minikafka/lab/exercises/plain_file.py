@@ -8,15 +8,17 @@ import json
 import os
 from pathlib import Path
 
+from minikafka.common import file_ops
 from minikafka.common.at_hand import IN_A_BROWSER
 from minikafka.common.draft_file import draft_of
 from minikafka.common.errors import IOException
 from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
 
 
-def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) -> bytes:
+def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False, within: Path | None = None) -> bytes:
     """The bytes of a regular file. Raises IOException, in one line, for anything else, for a link unless `follow_links`,
-    and for more than `most_bytes`; FileNotFoundError; OSError.
+    for more than `most_bytes`, and for a file that is not in `within`, a real path, or that path itself: a directory
+    above it may have become a link since somebody looked. Raises FileNotFoundError; OSError.
     """
     kind = kind_of(file, follow_links=follow_links)  # asked before it is opened: to open a device may do something
     if kind != REGULAR_FILE:
@@ -25,6 +27,8 @@ def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) 
     if not IN_A_BROWSER:  # there a file that is opened without waiting is written back when it is closed
         flags |= os.O_NONBLOCK
     with open(os.open(file, flags), "rb") as opened:
+        if within is not None and not file_ops.path_of(opened.fileno()).is_relative_to(within):
+            raise IOException(f"{file} is reached by a link that leads out of {within}")
         data = opened.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise IOException(f"{file} has more than {most_bytes} bytes")

@@ -358,8 +358,8 @@ class LogManager:
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
                 # 3. Skip a directory with a log that could not be closed or loaded: its next start is unclean. (Kafka
-                #    differs if a log could not be loaded and the directory is not offline yet: it writes the
-                #    checkpoints, without this log, and the marker.)
+                #    differs if a log could not be loaded, or the marker not deleted, and the directory is not offline
+                #    yet: it writes the checkpoints, without what it has not loaded, and the marker.)
                 if not _all_completed(closing) or log_dir in self._failed_to_load:
                     continue
                 # 4. Write the recovery points, which are now the logs' ends, and the log starts.

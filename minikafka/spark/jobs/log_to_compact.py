@@ -16,7 +16,7 @@ from minikafka.log.cleaner.log_to_clean import LogToClean
 from minikafka.log.log_config import LogConfig
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
-from minikafka.spark.jobs.settings_beside import SettingsBeside
+from minikafka.spark.jobs.settings_beside import settings_beside
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, largest_timestamp, log_end_of
@@ -56,11 +56,10 @@ def rounds_ahead(
     `configs` come before what the metadata log beside a partition says of its topic. Raises CorruptRecordException, in
     mode FAILFAST, for what cannot be read.
     """
-    beside = SettingsBeside(mode)
     for _, directory, settings in directories:
         for partition in find_partitions([directory], settings=settings):
             if partition.segments:
-                own = beside.of(partition)
+                own = settings_beside(partition, mode)
                 config = LogConfig({**(own or {}), **configs})
                 try:
                     ahead = _round_ahead(partition, config, now, mode, settings_known=own is not None)

@@ -70,7 +70,8 @@ class Job(NamedTuple):
 
     def lost_records(self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]) -> list[str]:
         """A line for each partition that has lost records below its high watermark; no line where the job's own rows
-        say so, or `failOnDataLoss=false` says that it does not matter.
+        say so, where the job does not read up to the log's end because `paths` name other segments, or where
+        `failOnDataLoss=false` says that it does not matter.
         """
         from minikafka.spark.jobs.byte_ranges import table
         from minikafka.spark.jobs.lost_records import lost_records
@@ -79,7 +80,8 @@ class Job(NamedTuple):
         fails_on_loss = {name.lower(): setting for name, setting in source.items()}.get("failondataloss", "true")
         if self.has_unread or fails_on_loss.lower() == "false":
             return []
-        return [row.told for row in lost_records(table(spark, "partitions", paths, source)).collect()]
+        named = () if "partitions" in self.tables else paths  # a job with that table reads whole logs
+        return [row.told for row in lost_records(table(spark, "partitions", paths, source), named).collect()]
 
     def _tables(
         self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]

@@ -10,7 +10,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
-from minikafka.spark.jobs.settings_beside import SettingsBeside
+from minikafka.spark.jobs.settings_beside import settings_beside
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_identity import noted_topic_id
@@ -50,11 +50,10 @@ class SegmentFacts(NamedTuple):
 
 def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Iterator[pa.RecordBatch]:
     """A row for each segment, in order. Raises CorruptRecordException, in mode FAILFAST, for what cannot be read."""
-    beside = SettingsBeside(mode)
     for _, directory, settings in directories:
         for partition in find_partitions([directory], settings=settings):
             if partition.segments:
-                yield batch_of_rows(SegmentFacts, list(_facts(partition, beside.of(partition), mode)))
+                yield batch_of_rows(SegmentFacts, list(_facts(partition, settings_beside(partition, mode), mode)))
 
 
 def _facts(partition: DiskPartition, own: dict[str, object] | None, mode: str) -> Iterator[SegmentFacts]:

@@ -130,15 +130,14 @@ def write_log_dir(
 
 def is_known_beside(directory: Path, topic: str) -> bool:
     """False when there is a metadata log in the log directory, and it does not name the topic."""
-    from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
     from minikafka.tools.failure import TOLD
-    from minikafka.tools.recover.cluster_settings import read_cluster_settings
+    from minikafka.tools.recover.cluster_settings import cluster_settings_in
 
-    metadata = directory / METADATA_DIRECTORY
     try:
-        return not metadata.is_dir() or topic in read_cluster_settings(metadata).topics
+        cluster = cluster_settings_in(directory)
     except TOLD:  # it says nothing
         return True
+    return cluster is None or topic in cluster.topics
 
 
 @contextmanager

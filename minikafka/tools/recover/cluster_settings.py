@@ -1,7 +1,9 @@
 """The settings of topics and brokers in the metadata log of their cluster."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,15 +34,37 @@ class ClusterSettings(NamedTuple):
         return {**log_settings(self.brokers.get("", {})), **self.topics[topic]}
 
 
-def read_cluster_settings(directory: Path) -> ClusterSettings:
-    """What the newest snapshot in a metadata log's directory says, and the records after it.
+def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
+    """What the newest snapshot in a log directory's metadata log says, and the records after it; None without such a
+    log. One that has not changed is read once, damaged or not.
 
     Raises OSError, what damaged batches raise, KafkaException with file and offset for an unreadable record, and
     RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`.
     """
+    metadata = log_dir / METADATA_DIRECTORY
+    if not metadata.is_dir():
+        return None
+    with os.scandir(metadata) as entries:
+        files = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
+    found = _read_once(metadata, frozenset((name, status.st_size, status.st_mtime_ns) for name, status in files))
+    if isinstance(found, Exception):
+        raise found.with_traceback(None)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _read_once(metadata: Path, _files: frozenset[tuple[str, int, int]]) -> ClusterSettings | Exception:
+    """The settings in a metadata log with these files (name, bytes, ns), or its damage. Raises OSError."""
+    try:
+        return _read(metadata)
+    except (RuntimeError, ValueError, IndexError) as damage:
+        return damage
+
+
+def _read(metadata: Path) -> ClusterSettings:
     replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
-    names = [file.name for file in directory.iterdir()]
-    for _, message in decided(messages_of(names, lambda name: _records_of(directory / name))):
+    names = [file.name for file in metadata.iterdir()]
+    for _, message in decided(messages_of(names, lambda name: _records_of(metadata / name))):
         replayed.replay(message)
     image = replayed.image()
     found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {})
@@ -50,16 +74,6 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
         elif resource.type is ConfigResourceType.BROKER:
             found.brokers[resource.name] = dict(settings)
     return found
-
-
-def topic_settings_beside(partition: Path, topic: str) -> dict[str, object] | None:
-    """What the metadata log in the log directory of `partition` says of the topic: its settings, over those of all
-    brokers; None without such a log, or if it does not name the topic.
-
-    Raises what `read_cluster_settings` raises.
-    """
-    metadata = partition.parent / METADATA_DIRECTORY
-    return read_cluster_settings(metadata).of_topic(topic) if metadata.is_dir() else None
 
 
 @contextmanager

@@ -46,7 +46,6 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
@@ -60,7 +59,7 @@ from minikafka.tools.recover.before_recovery import (
     require_replaceable,
     require_room,
 )
-from minikafka.tools.recover.cluster_settings import read_cluster_settings
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, warn_of_unknown_names
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
@@ -129,7 +128,7 @@ def settings_of(
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
     OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no broker's,
-    what `require_valid` raises for one with which Kafka would not start, and what `read_cluster_settings` raises.
+    what `require_valid` raises for one with which Kafka would not start, and what `cluster_settings_in` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -144,9 +143,7 @@ def settings_of(
         with naming(broker_config):
             require_valid(broker)
     topics: dict[str, dict[str, object]] = {}
-    metadata = log_dir / METADATA_DIRECTORY
-    if metadata.is_dir():
-        cluster = read_cluster_settings(metadata)
+    if (cluster := cluster_settings_in(log_dir)) is not None:
         topics = {topic: dict(settings) for topic, settings in cluster.topics.items()}
         broker |= cluster.brokers.get("", {}) | cluster.brokers.get(_node_id(log_dir), {})
     for topic, given in topic_configs.items():
@@ -170,6 +167,8 @@ def recover_log_dir(
         if not dry_run:
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself
+            if (mark := _mark_that_stays(log_dir)) is not None:
+                return Recovered([], [], [mark], [])
             directories = _partition_directories(log_dir)
             for other in sorted({directory.resolve().parent for directory in directories} - {log_dir.resolve()}):
                 # Links may lead into the log directory of a broker that is running.
@@ -189,6 +188,8 @@ def recover_log_dir(
                     files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
                 if not dry_run:
                     require_room(directory, 0)
+            if clean is None:
+                clean = CleanShutdownFileHandler(log_dir).exists()
             outcomes = _rehearsed(log_dir, files, settings, now_ms, clean, in_place=not dry_run)
         offline, refused = _failures(outcomes)
         offline += _damaged_checkpoints(log_dir)
@@ -235,14 +236,25 @@ def _meta_properties(log_dir: Path) -> MetaProperties | None:
 def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
     """Try the files that belong to no partition: those that a start reads, and those that a stop writes.
 
-    Raises OSError, and what `_meta_properties` raises.
+    The mark of a clean stop may be anything, as a start deletes it; but a stop would write through a link. Raises
+    OSError, and what `_meta_properties` raises.
     """
     _meta_properties(log_dir)
     for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
         require_replaceable(log_dir / name, follow_links=follow_links)
     marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME
-    if os.path.lexists(marker):
+    if marker.is_symlink():
         require_regular(marker, follow_links=follow_links)
+
+
+def _mark_that_stays(log_dir: Path) -> Refusal | None:
+    """A mark of a clean stop that no start can delete, a directory that is not empty: Kafka goes on without the log
+    directory. Raises OSError.
+    """
+    marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME
+    if marker.is_symlink() or not marker.is_dir() or not any(marker.iterdir()):
+        return None
+    return Refusal(marker.name, f"DirectoryNotEmptyException: {marker}")
 
 
 def _partition_directories(log_dir: Path) -> list[Path]:
@@ -277,7 +289,7 @@ def _rehearsed(
     files: Mapping[Path, list[Path]],
     settings: Settings,
     now_ms: int,
-    clean: bool | None,
+    last_stop_clean: bool,
     *,
     in_place: bool,
 ) -> dict[Path, Outcome]:
@@ -286,7 +298,6 @@ def _rehearsed(
     """
     recovery_points = checkpointed_offsets(log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
     log_start_offsets = checkpointed_offsets(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
-    last_stop_clean = CleanShutdownFileHandler(log_dir).exists() if clean is None else clean
     outcomes, needs = {}, []
     total = sum(file.stat().st_size for of_one in files.values() for file in of_one)
     with progress_bar("check", total) as advance:
@@ -363,12 +374,12 @@ def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) ->
         yield copy
 
 
-def _set_mark(place: Path, clean: bool | None) -> None:
-    """Let the mark say how the last stop was, if that was told."""
+def _set_mark(place: Path, clean: bool) -> None:
+    """Let the mark say how the last stop was: that was told, or a copy lacks a mark that is no file."""
     marker = CleanShutdownFileHandler(place)
-    if clean is False:
+    if not clean:
         marker.delete()
-    elif clean and not marker.exists():
+    elif not marker.exists():
         marker.write()
 
 

@@ -41,7 +41,7 @@ from minikafka.common import file_ops
 from minikafka.common.at_hand import crc32c
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IOException
-from minikafka.common.file_kind import DIRECTORY, REGULAR_FILE, kind_of
+from minikafka.common.file_kind import DIRECTORY, LINK, REGULAR_FILE, kind_of
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -152,7 +152,7 @@ def take_back(log_dir: Path, directories: Collection[Path], *, follow_links: boo
     a checkpoint that is a link: this run, too, may have to replace it.
     """
     for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS):  # replaced as a whole, a link would become a file
-        if os.path.lexists(log_dir / name):
+        if os.path.lexists(log_dir / name) and not _is_odd_mark(log_dir / name):
             require_regular(log_dir / name)
     file = log_dir / UNDO
     left_in = interrupted_in(log_dir)
@@ -325,11 +325,20 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _content(file: Path) -> str | None:
-    """The bytes of a file of the log directory, as a text; None if it is missing."""
+    """The bytes of a file of the log directory, as a text; None if it is missing, none of a mark that is no file: one
+    that is an empty file says the same.
+    """
     if not os.path.lexists(file):
         return None
+    if _is_odd_mark(file):
+        return ""
     require_regular(file, follow_links=True)
     return read_bounded(file).decode(_TEXT)
+
+
+def _is_odd_mark(file: Path) -> bool:
+    """Whether it is a mark of a clean stop that is neither a file nor a link. Kafka asks only whether one is there."""
+    return file.name == CLEAN_SHUTDOWN_FILE_NAME and kind_of(file) not in (REGULAR_FILE, LINK)
 
 
 # ---- what comes back

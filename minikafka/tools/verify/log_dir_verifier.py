@@ -4,7 +4,6 @@ import os
 import resource
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
@@ -20,7 +19,6 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.interrupted_work import InterruptedWork, interrupted_work, is_mark
 from minikafka.tools.log_dir_entries import (
@@ -36,7 +34,7 @@ from minikafka.tools.log_dir_entries import (
     second_directory,
 )
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.recover.cluster_settings import read_cluster_settings
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
@@ -182,7 +180,7 @@ class LogDir:
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
-        self._topic_settings = _topic_settings(directory / METADATA_DIRECTORY)
+        self._topic_settings = _topic_settings(directory)
         self._noted = {
             RECOVERY_POINT_CHECKPOINT_FILE: self._recovery_points,
             HIGH_WATERMARK_CHECKPOINT_FILE: checkpointed_offsets(directory / HIGH_WATERMARK_CHECKPOINT_FILE),
@@ -219,20 +217,13 @@ class LogDir:
         )
 
 
-def _topic_settings(metadata: Path) -> Mapping[str, Mapping[str, str]]:
-    """The settings of topics in a metadata log's directory; none where there is no such log, or it is damaged."""
+def _topic_settings(log_dir: Path) -> Mapping[str, Mapping[str, str]]:
+    """The settings of topics in its metadata log; none where there is no such log, or it is damaged."""
     try:
-        with os.scandir(metadata) as entries:
-            files = frozenset((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in entries)
-        return _topic_settings_in(metadata, files)
+        cluster = cluster_settings_in(log_dir)
     except TOLD:
         return {}
-
-
-@lru_cache(maxsize=8)
-def _topic_settings_in(metadata: Path, files: frozenset[tuple[str, int, int]]) -> Mapping[str, Mapping[str, str]]:
-    """The same of a log with these `files` (name, bytes, ns), read once for all of its partitions."""
-    return read_cluster_settings(metadata).topics
+    return {} if cluster is None else cluster.topics
 
 
 def allow_many_open_files() -> None:

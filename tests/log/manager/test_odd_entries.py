@@ -77,12 +77,24 @@ def test_a_marker_that_is_no_file(two_managers, marker):
     managers.stop()
 
 
+def _lay_full_marker(directory):
+    (directory / "a" / CLEAN_SHUTDOWN_FILE_NAME).unlink()
+    _full(directory / "a" / CLEAN_SHUTDOWN_FILE_NAME)
+
+
 def test_a_marker_that_is_a_full_directory(two_managers):
     managers = with_log(two_managers)
-
-    def lay(directory):
-        (directory / "a" / CLEAN_SHUTDOWN_FILE_NAME).unlink()
-        _full(directory / "a" / CLEAN_SHUTDOWN_FILE_NAME)
-
-    managers.change(lay)
+    managers.change(_lay_full_marker)
     managers.start()
+
+
+def test_a_stop_that_comes_at_once_keeps_checkpoints_that_kafka_empties(two_live_managers):
+    """Of a directory whose marker cannot be deleted, and which is not offline yet, no log was loaded."""
+    managers = with_log(two_live_managers)
+    managers.change(_lay_full_marker)
+    told = []
+    for one in managers.both:
+        one.start()
+        one.stop()
+        told.append((one.directory / "a" / "recovery-point-offset-checkpoint").read_text())
+    assert told == ["0\n1\ntopic 0 8\n", "0\n0\n"]

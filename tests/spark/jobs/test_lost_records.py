@@ -53,6 +53,26 @@ def test_a_log_that_ends_below_its_high_watermark(log_dir):
     assert found_in(log_dir) == [LostRecords("t", 0, told(log_dir))._asdict()]
 
 
+@pytest.mark.parametrize("pattern", ["t-2/{first}", "t-2/*0.log", "t-*/{first}"])
+def test_a_log_of_which_other_segments_are_named_than_the_last(log_dir, pattern):
+    with Log.open(log_dir / "t-2", {"segment.bytes": "1048576"}) as log:
+        for _ in range(2):
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, None, b"x")), 0)
+            log.roll()
+    (log_dir / HIGH_WATERMARKS).write_text("0\n2\nt 0 3\nt 2 3\n")
+    whole = [PartitionDirectory(each.topic_partition, each.directory) for each in find_partitions([str(log_dir)])]
+
+    def told_of(*paths) -> list[int]:
+        found = _lost_records(iter(whole), [str(log_dir / path) for path in paths])
+        return [row["partition"] for batch in found for row in batch.to_pylist()]
+
+    first = segment(log_dir).name
+    assert told_of("t-0", "t-1", "t-2") == [0, 2]
+    assert told_of(pattern.format(first=first)) == [0]
+    assert told_of(pattern.format(first=first), "t-2") == [0, 2]
+    assert told_of("t-2/*.log") == [0, 2]
+
+
 def test_where_the_high_watermarks_cannot_be_read(log_dir):
     (log_dir / HIGH_WATERMARKS).write_text("0\nmany\n")
     rows = found_in(log_dir)
@@ -81,6 +101,16 @@ def test_each_job_tells_of_lost_records(log_dir, on_the_session, arguments, tmp_
     # Who says that it does not matter is told nothing.
     done = on_the_session(*arguments, *to, log_dir, "--option", "failOnDataLoss=false")
     assert (done.exit_code, "Warning" in done.stderr) == (0, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("job", "warns"), [("profile", False), ("retention", True)])
+def test_a_job_on_one_segment_tells_of_its_log_only_if_it_reads_it(log_dir, on_the_session, job, warns):
+    with Log.open(log_dir / "t-0", {}) as log:
+        log.roll()
+    (log_dir / HIGH_WATERMARKS).write_text("0\n1\nt 0 9\n")
+    done = on_the_session(job, segment(log_dir))
+    assert (done.exit_code, "records are lost" in done.stderr) == (0, warns), done.output
 
 
 @pytest.mark.slow
