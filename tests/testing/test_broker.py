@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,20 @@ def test_each_thread_gets_the_answers_to_its_own_questions(process):
         with ThreadPoolExecutor() as threads:
             told = dict(zip(firsts, threads.map(offsets, firsts), strict=True))
     assert told == {topic: list(range(first, first + 200)) for topic, first in firsts.items()}
+
+
+class Value(bytes):
+    """A class that another process does not know."""
+
+
+@pytest.mark.slow
+def test_a_question_that_cannot_be_understood_ends_nothing(monkeypatch):
+    monkeypatch.setattr(Value, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "Value", Value, raising=False)
+    with Broker(topics={"a": 1}, process=True) as broker:
+        with pytest.raises(AttributeError, match="Value"):
+            broker.append("a", 0, Value(b"x"))
+        assert broker.append("a", 0, b"x") == 0
 
 
 @pytest.mark.slow
