@@ -51,7 +51,7 @@ answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{n
 #
 # 2,556 is too little. **The records do not say which of them count.** The high watermark, transaction markers, and indexes and snapshots beside them say it.
 #
-# - **Row:** a record as a consumer would get it, with Kafka's columns: key, value, topic, partition, offset, timestamp.
+# - **Row:** a record as a consumer would get it, with the columns of Spark's Kafka connector: key, value, topic, partition, offset, timestamp, timestampType.
 # - **Bounds:** the offsets between which a query reads a partition. The end is the high watermark that the broker has written to disk; for `read_committed` it is the last stable offset.
 # - **Byte range:** whole batches of one segment, from one position in its file to another. **Task:** some byte ranges, read by one worker.
 # - **Pruned:** a partition, a segment or bytes of it are left out of the plan, because they cannot hold a row that the query asks for.

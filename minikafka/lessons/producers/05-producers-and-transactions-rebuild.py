@@ -65,8 +65,8 @@ last_stable.check(stable_offsets)
 
 # %%
 def producers_known(batches):
-    """batches: DataFrame of t (0, 1, 2 …), producer (id), kind ("data": in a transaction, "plain": without one, "commit", "abort": markers),
-    sequence (of the first record; null for a marker), records (how many), first (offset of the first record).
+    """batches: DataFrame of t (0, 1, 2 …), producer (id), kind ("data": in a transaction, "plain": without one, "commit", "abort": markers,
+    which bring no new epoch), sequence (of the first record; null for a marker), records (how many), first (offset of the first record).
     Returns a DataFrame of producer, last_sequence, last_offset (both of the producer's last record, −1 if it has written no record),
     open_from (first offset of its open transaction, null if none is open), ascending by producer.
 

@@ -212,7 +212,7 @@ erratum(
 # | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the task that writes the file of recovery points |
 # | `log.flush.start.offset.checkpoint.interval.ms` | – | 60 s | the period of the task that writes the file of log starts |
 #
-# With the defaults only a roll and a clean stop flush. Kafka relies on replicas for what a machine loses.
+# With the defaults only a roll and a clean stop flush what was appended. Kafka relies on replicas for what a machine loses.
 #
 # ### What log.retention.* does
 #
@@ -414,7 +414,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # %% [markdown]
 # ### Card
 #
-# - Acknowledged is not flushed. With the default settings only a roll and a clean stop flush; until then the operating system writes when it likes.
+# - Acknowledged is not flushed. With the default settings only a roll and a clean stop flush what was appended; until then the operating system writes when it likes.
 # - A flush moves the recovery point in memory. A task writes it into the file, by default once a minute, and flushes nothing.
 # - A log start that no task has written down is lost by a kill: deleted records are back.
 # - `retention.ms` says from when on records may go. They go at the next run of the retention task, which passes over compacted logs.

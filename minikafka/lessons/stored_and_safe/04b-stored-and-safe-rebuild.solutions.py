@@ -22,7 +22,7 @@ log_start.check(new_log_start)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 takes the topic's codec; if the topic names none, it takes the producer's.
+# Rung 1 takes the topic's codec. With `compression.type=producer` the topic has no codec of its own, and the rung takes the producer's.
 
 # %%
 from minikafka.lessons.stored_and_safe.rungs import compresses, flushes, validates

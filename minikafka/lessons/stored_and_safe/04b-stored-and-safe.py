@@ -409,7 +409,7 @@ print(found.first_difference)
 # - If a leader keeps a batch's codec, it writes into the header alone. If the codecs differ, it builds a new batch.
 # - For the age of a segment the records' timestamps count, not the clock. The time index holds them, too.
 # - An append is not a flush. Records at or above the recovery point may still be in the system's memory alone.
-# - DeleteRecords raises the log start, never above the high watermark, and changes no segment. Only a truncation lowers the log start.
+# - DeleteRecords raises the log start, never above the high watermark, and changes no segment. While a log is open, only a truncation lowers its log start.
 #
 # ![How a leader stores a batch](../diagrams/stored_and_safe.svg)
 #

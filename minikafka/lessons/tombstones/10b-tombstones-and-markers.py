@@ -185,7 +185,7 @@ predict(
 step_through(Cleaning(walked).turn, into={"Cleaner.build_offset_map", "_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
 
 # %% [markdown]
-# Each data batch is the last one of its producer. The log needs its sequence numbers to recognise a duplicate, so its header stays, and with it the marker.
+# Each data batch is the last one of its producer. The log needs its sequence numbers to recognise a duplicate, so its header stays, and with it the marker. (This holds for transaction versions 0 and 1. A marker of version 2, the default since 4.0, brings a new epoch, which begins at 0: the log needs no older number, and the header goes.)
 #
 # Five turns, each after a new segment: now; after producer 7 has committed another transaction; once more; an hour later; a day later. The abort marker is at offset 4.
 
@@ -323,7 +323,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may come late: only `max.compaction.lag.ms` makes it come at any dirty ratio.
 # - Aborted records never get into the offset map: they go, and supersede no other record.
 # - A marker stays as long as anything of its transaction is left, then until its own horizon.
-# - While the log remembers a producer, the header of the producer's last batch stays: the log needs its sequence number to recognise a duplicate.
+# - While the log remembers a producer, the header of the producer's last batch stays: the log needs its sequence number to recognise a duplicate. (A marker of transaction version 2 ends this: it brings a new epoch.)
 #
 # ![The three stages of a tombstone](../diagrams/compaction_tombstone.svg)
 #
@@ -332,7 +332,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after that time |
 # | a record of an aborted transaction | goes, newest or not, and supersedes no other record |
 # | a marker | stays as long as anything of its transaction is left; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
-# | a producer's last batch, if no record of it is left | its header stays until the producer writes again or is forgotten |
+# | a producer's last batch, if no record of it is left | its header stays until the producer writes again, gets a new epoch, or is forgotten |
 # | the batch that ends right below the first uncleanable offset, if no record of it is left | its header stays for that round |
 
 # %% [markdown]

@@ -94,7 +94,8 @@ known_producers = Exercise(
     solutions.producers_known,
     hints=[
         "Last sequence and last offset are those of the last record in the producer's last batch: `max_by(…, t)`.",
-        "A marker is not a batch of data. It ends the transaction, but does not change last sequence and last offset.",
+        "A marker is not a batch of data. It ends the transaction. Here it brings no new epoch, so last sequence and last "
+        "offset stay.",
         "A transaction is open from the producer's first batch of data after its last marker.",
     ],
     beliefs=[
