@@ -313,7 +313,7 @@ my_progress()
 # - A producer sends its records in batches, and the broker does not take a batch apart when it reads. A batch begins with a header of 61 bytes.
 # - For a read the broker finds the byte at which a batch begins, and sends the file from there on. The consumer drops what it did not ask for.
 # - A consumer reads below the high watermark. It goes up only when all in-sync replicas have the records.
-# - While a log is open, the two indexes of its newest segment have their full size, by default 10 MiB each. They are cut when the next segment begins or the log is closed.
+# - While a log is open, the two indexes of its newest segment have their full size, by default 10 MiB each (after a roll a file appears at its first use). They are cut when the next segment begins or the log is closed.
 #
 # ![Segments of a log](../diagrams/segments.svg)
 #
