@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from minikafka.cli.recover import load_and_close
-from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from minikafka.tools.failure import TOLD
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
@@ -79,7 +79,7 @@ class AgainstKafka:
     def _load_without_the_tool(self, directory: Path, mutation: Mutation) -> None:
         """Leave what a load leaves that fails: where one would fail, the tool changes nothing."""
         known = known_of(directory.parent, parse_topic_partition_name(directory))
-        with suppress(KafkaException, OSError):
+        with suppress(*TOLD):
             load_and_close(directory, LogConfig(mutation.settings), ManualTime(mutation.now_ms), **known)
 
     def _theirs(self, directory: Path, mutation: Mutation, known: dict) -> object:
