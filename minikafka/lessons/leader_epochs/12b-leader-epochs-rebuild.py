@@ -54,8 +54,8 @@ elected_leader.check(elect_leader)
 
 # %%
 def epoch_ends(epochs, log_end, asked):
-    """epochs: DataFrame of epoch, start_offset (of its first record): the epochs in the leader's log; both columns rise. log_end: the leader's
-    log end offset, exclusive. asked: DataFrame of epoch (0 or more): the epochs that followers ask for.
+    """epochs: DataFrame of epoch, start_offset (of its first record): the epochs in the leader's log, at least one; both columns rise. log_end:
+    the leader's log end offset, exclusive. asked: DataFrame of epoch (0 or more): the epochs that followers ask for, each once.
     Returns a DataFrame of epoch, found, end_offset, ascending by epoch, one row for each row of asked. found: the epoch of the leader's answer.
     end_offset: where that epoch ends in the leader's log, exclusive. Both are null if the epoch asked for is above the leader's latest one.
     For an epoch below the leader's first one, found is the epoch asked for, and end_offset the leader's first start_offset.

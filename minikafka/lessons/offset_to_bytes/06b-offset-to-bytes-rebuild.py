@@ -32,9 +32,9 @@ from minikafka.lessons.offset_to_bytes.exercises import answered, begins
 # %%
 def answer(batches, start, max_length, min_one_message, bound):
     """batches: list of (base offset, last offset, bytes), all batches of one segment, in their order; both offsets are inclusive.
-    start: the offset to read from. max_length: bytes. min_one_message: BOOLEAN. bound: an offset, exclusive, above start, between two
-    batches: the read must not go beyond it. Returns (base offset of the first batch of the answer, number of bytes of the answer).
-    An answer may end in the middle of a batch: count only the bytes that it has.
+    start: the offset to read from; one of the batches has it. max_length: bytes. min_one_message: BOOLEAN. bound: an offset, exclusive, above
+    start, between two batches: the read must not go beyond it. Returns (base offset of the first batch of the answer, number of bytes of the
+    answer). An answer may end in the middle of a batch: count only the bytes that it has.
 
     Example: answer([(0, 2, 100), (3, 7, 120), (8, 9, 90)], 4, 150, True, 10) is (3, 150).
     """

@@ -71,7 +71,8 @@ directory_name.check(parse_topic_partition_name)
 def read_recovery_points(text):
     """text: the text of the checkpoint file of recovery points, found after an unclean stop. Its lines: the version, 0; the number of
     entries; then one entry a line: topic, partition and offset, separated by one space.
-    Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty, or if the start ignores the file.
+    Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty or ends after the version, or if the start ignores
+    the file. If two lines name the same partition, the later one counts.
     Returns the text "offline" if the start takes the log directory offline.
     A file of another form takes the directory offline: Kafka treats it as a sign of a failing disk. That includes a first or second line
     that is no number. If only the partition or the offset of an entry is no number, the start ignores the file. The lines are read in order,
