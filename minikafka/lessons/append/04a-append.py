@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, twenty-five minutes to rebuild.
+# **Time:** about forty-five minutes to read, fifty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
 # **Afterwards you can decide:** which check refused a producer, what a refused append has changed nevertheless, and why a follower copies nothing more.

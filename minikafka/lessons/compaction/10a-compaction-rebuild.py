@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two of the cleaner's functions to rewrite.*
 #
-# **Time:** fifty minutes: half of it for the functions, half for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
+# **Time:** forty minutes: twenty minutes for the functions, twenty minutes for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `map_position.hint()` gives one hint; each

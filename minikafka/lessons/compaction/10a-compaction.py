@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, fifty minutes to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read isolation*.
+# **Time:** about an hour to read, forty minutes to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read isolation*.
 #
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, and how much memory a cleaner needs.
 #

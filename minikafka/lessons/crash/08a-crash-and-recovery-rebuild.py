@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** half an hour: ten minutes for the functions, twenty for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `damaged_end.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** half an hour: fifteen minutes for the functions, fifteen for the rungs. **Before:** the lesson [Damaged and missing files](08b-damaged-files.ipynb), parts 1 to 5.
+# **Time:** forty minutes: twenty minutes for the functions, twenty minutes for the rungs. **Before:** the lesson [Damaged and missing files](08b-damaged-files.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `epoch_entries.hint()` gives one hint; each

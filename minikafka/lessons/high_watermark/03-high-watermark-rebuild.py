@@ -5,7 +5,7 @@
 #
 # [中文](zh/03-high-watermark-rebuild.ipynb)
 #
-# **Time:** an hour: half of it for the functions, half for the rungs. **Before:** the lesson [High watermark](03-high-watermark.ipynb), parts 1 to 5.
+# **Time:** an hour: thirty minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [High watermark](03-high-watermark.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `least_end.hint()` gives one hint; each

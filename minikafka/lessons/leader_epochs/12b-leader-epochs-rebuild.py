@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and a method of the broker to rewrite.*
 #
-# **Time:** thirty-five minutes: twenty for the functions, a quarter of an hour for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
+# **Time:** thirty-five minutes: twenty-five minutes for the functions, ten minutes for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `elected_leader.hint()` gives one hint; each

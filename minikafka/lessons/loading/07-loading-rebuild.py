@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and five methods of the log to rewrite.*
 #
-# **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
+# **Time:** an hour and twenty-five minutes: thirty-five minutes for the functions, fifty minutes for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `ends.hint()` gives one hint; each further

@@ -3,7 +3,7 @@
 #
 # *Three functions to complete.*
 #
-# **Time:** twenty-five minutes. **Before:** the lesson [An audit of a log directory](13b-log-audit.ipynb), parts 1 to 5.
+# **Time:** thirty minutes. **Before:** the lesson [An audit of a log directory](13b-log-audit.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `group_lag.hint()` gives one hint; each

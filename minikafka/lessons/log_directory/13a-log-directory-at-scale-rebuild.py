@@ -3,7 +3,7 @@
 #
 # *Two functions to complete.*
 #
-# **Time:** fifteen minutes. **Before:** the lesson [A log directory at scale](13a-log-directory-at-scale.ipynb), parts 1 to 5.
+# **Time:** twenty minutes. **Before:** the lesson [A log directory at scale](13a-log-directory-at-scale.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `open_transaction.hint()` gives one hint;

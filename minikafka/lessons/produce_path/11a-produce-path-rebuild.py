@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three methods of the broker to rewrite.*
 #
-# **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
+# **Time:** an hour: twenty minutes for the functions, forty minutes for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `append_allowed.hint()` gives one hint; each

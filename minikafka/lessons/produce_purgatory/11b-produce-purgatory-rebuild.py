@@ -3,7 +3,7 @@
 #
 # *Three functions to complete, and two methods of the broker to rewrite.*
 #
-# **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce purgatory](11b-produce-purgatory.ipynb), parts 1 to 5.
+# **Time:** forty-five minutes: twenty-five minutes for the functions, twenty minutes for the rungs. **Before:** the lesson [The produce purgatory](11b-produce-purgatory.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `delayed_required.hint()` gives one hint;

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and six methods of the log to rewrite.*
 #
-# **Time:** fifty-five minutes: twenty for the functions, thirty-five for the rungs. **Before:** the lesson [Producers and transactions](05-producers-and-transactions.ipynb), parts 1 to 5.
+# **Time:** an hour and thirty minutes: forty minutes for the functions, fifty minutes for the rungs. **Before:** the lesson [Producers and transactions](05-producers-and-transactions.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `sequences.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and a method of the log to rewrite.*
 #
-# **Time:** three quarters of an hour: thirty minutes for the functions, fifteen for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: forty minutes for the functions, ten minutes for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `between_code.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and six methods of the log to rewrite.*
 #
-# **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
+# **Time:** an hour and thirty-five minutes: thirty-five minutes for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `attribute_bits.hint()` gives one hint; each

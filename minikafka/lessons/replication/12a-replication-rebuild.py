@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three methods of the broker to rewrite.*
 #
-# **Time:** an hour and five minutes: twenty minutes for the functions, three quarters of an hour for the rungs. **Before:** the lesson [Replication](12a-replication.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Replication](12a-replication.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `out_of_sync.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *A page on SQL windows, and two functions to complete.*
 #
-# **Time:** half an hour for the page on windows and the functions. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
+# **Time:** twenty minutes. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `file_names.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *Three functions to complete, and a method of the log manager to rewrite.*
 #
-# **Time:** half an hour: twenty minutes for the functions, ten for the rung. **Before:** the lesson [Start and stop](09b-start-and-stop.ipynb), parts 1 to 5.
+# **Time:** forty minutes: thirty minutes for the functions, ten minutes for the rung. **Before:** the lesson [Start and stop](09b-start-and-stop.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `next_log_directory.hint()` gives one hint;

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and four methods of the log manager to rewrite.*
 #
-# **Time:** three quarters of an hour: a quarter for the functions, half an hour for the rungs. **Before:** the lesson [Background tasks](09a-storage-layer.ipynb), parts 1 to 5.
+# **Time:** an hour and five minutes: twenty-five minutes for the functions, forty minutes for the rungs. **Before:** the lesson [Background tasks](09a-storage-layer.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `written_recovery_points.hint()` gives one

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three methods of the log to rewrite.*
 #
-# **Time:** twenty minutes: ten for the functions, ten for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
+# **Time:** forty-five minutes: twenty minutes for the functions, twenty-five minutes for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `stored_codecs.hint()` gives one hint; each

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three of the cleaner's functions to rewrite.*
 #
-# **Time:** an hour: twenty-five minutes for the functions, thirty-five for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `survivors.hint()` gives one hint; each

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, an hour to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
+# **Time:** about forty minutes to read, fifty-five minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what a transaction leaves there.
 #

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and four methods to rewrite: three of the broker's sockets, one of its fetch sessions.*
 #
-# **Time:** an hour and ten minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
+# **Time:** an hour and twenty-five minutes: forty minutes for the functions, forty-five minutes for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `header_fields.hint()` gives one hint; each
