@@ -384,6 +384,27 @@ def test_stored_walks_go_through_the_code_as_it_is_now():
     assert len(walked) > 50 and not stale, "make notebooks builds these lessons anew"
 
 
+def test_walks_are_told_in_words_not_in_code():
+    told = [(name, sentence.partition(" [")[0]) for name, said in walked_steps().items() for _, sentence in said]
+    assert len(told) > 300 and [each for each in told if is_code(each[1])] == []
+
+
+def is_code(sentence: str) -> bool:
+    """Whether the words are Python, as those of a step are where its method has no numbered comments."""
+    try:
+        return bool(ast.parse(f"{sentence} pass" if sentence.endswith(":") else sentence).body)
+    except SyntaxError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("sentence", "python"),
+    [("size = self.log.size_in_bytes", True), ("if size > 0:", True), ("write the bytes", False), ("Write.", False)],
+)
+def test_code_is_told_from_words(sentence, python):
+    assert is_code(sentence) is python
+
+
 def test_styles_that_stored_pieces_repeat_are_little_of_the_outputs():
     stored = repeated = 0
     for path in COURSE.rglob("*.ipynb"):
