@@ -50,8 +50,8 @@ behind = spark.sql("""
 answer(behind.select("name", "topic", "committed", "records", "of_all"))
 
 # %%
-spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "newest", "concat(records, ' records')").orderBy("since"),
-              "From a group's first unread record to the newest record")
+late = behind.selectExpr("name", "coalesce(since, newest) AS since", "newest", "concat(records, ' records')")
+spans_of_time(late.orderBy("since"), "From a group's first unread record to the newest record")
 
 # %% [markdown]
 # ## 2. The picture
@@ -82,8 +82,8 @@ different = spark.sql("SELECT DISTINCT group, topic, partition FROM groups")
 print("rule 2: rows of groups:", spark.table("groups").count(), " groups and partitions:", different.count())
 
 # %%
-unread = spark.sql("SELECT r.offset FROM groups g JOIN records r ON r.topic = g.topic AND r.offset >= g.offset")
-markers = spark.sql("SELECT lastOffset FROM groups g JOIN batches b ON b.topic = g.topic AND control AND lastOffset >= g.offset")
+unread = spark.sql("SELECT r.offset FROM groups g JOIN records r USING (topic) WHERE r.offset >= g.offset")
+markers = spark.sql("SELECT lastOffset FROM groups g JOIN batches USING (topic) WHERE control AND lastOffset >= g.offset")
 print("rule 3: LAG of all groups:", sum(lags.values()), " records and markers:", unread.count() + markers.count())
 one = spark.read.format("minikafka").load(str(NIGHT / "broker-1" / "orders-0"))
 two = spark.read.format("minikafka").load(str(NIGHT / "broker-2" / "orders-0"))

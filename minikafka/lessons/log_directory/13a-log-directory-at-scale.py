@@ -93,11 +93,13 @@ print("rule 2: end of the rows:", of_two.selectExpr("max(offset) + 1 AS end").fi
 # %%
 both = spark.sql("SELECT offset FROM committed JOIN records USING (topic, partition, offset)")
 print("rule 3: committed rows:", spark.table("committed").count(), " these are also in records:", both.count())
-pruned = spark.read.format("minikafka").option("pushFilters", "true").load(str(NIGHT / "broker-1"))
 FROM_FIVE = "timestamp >= timestamp'2023-11-15 05:00:00'"
-print("rule 4: rows with pruning:", pruned.where(FROM_FIVE).count(), " without:", spark.table("records").where(FROM_FIVE).count())
+pruned = spark.read.format("minikafka").option("pushFilters", "true").load(str(NIGHT / "broker-1"))
+print("rule 4: rows with pruning:", pruned.where(FROM_FIVE).count(), end="")
+print("  without:", spark.table("records").where(FROM_FIVE).count())
 many = spark.read.format("minikafka").option("maxBytesPerTask", "3000").load(str(NIGHT / "broker-1"))
-print("rule 5: rows of many tasks:", many.count(), " different ones:", many.select("topic", "partition", "offset").distinct().count())
+different = many.select("topic", "partition", "offset").distinct()
+print("rule 5: rows of many tasks:", many.count(), " different ones:", different.count())
 
 # %% [markdown]
 # Beside a running broker the rules are the same. It writes its high watermarks every five seconds by default, so a query may lack the records of the last five seconds.
