@@ -233,6 +233,12 @@ def test_code_cells_are_small_and_define_no_helpers(text):
         assert all("return ___" in cell.source for _ in functions), f"a helper belongs to minikafka.lab: {cell.source}"
 
 
+@each_rebuild
+def test_what_a_function_takes_is_told_in_lines_that_no_page_wraps(text):
+    told = [words for cell in code(read_text(text).cells) for words in re.findall(r'(?s)""".*?"""', cell.source)]
+    assert told and [line for words in told for line in words.split("\n") if len(line) > 112] == []
+
+
 @pytest.mark.parametrize("text", [*LESSONS, *REBUILDS], ids=lambda text: text.stem)
 def test_every_number_in_the_prose_stands_in_a_run(text):
     """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so
