@@ -41,7 +41,8 @@ spark = spark_of_the_shop()
 read_views(spark, NIGHT / "broker-1")
 behind = spark.sql("""
     WITH judged AS (
-        SELECT g.group AS name, g.topic, g.offset AS committed, r.offset, r.timestamp, r.offset >= g.offset AS unread
+        SELECT g.group AS name, g.topic, g.offset AS committed, r.offset, r.timestamp,
+               r.offset >= g.offset AS unread
         FROM groups g JOIN records r ON r.topic = g.topic AND r.partition = g.partition)
     SELECT name, topic, committed, count_if(unread) AS records, count(*) AS of_all,
            min_by(timestamp, offset) FILTER (WHERE unread) AS since, max(timestamp) AS newest
@@ -122,7 +123,8 @@ growth = spark.sql("""
 """)
 bytes_of = {row.hour: row.bytes for row in growth.where("topic = 'clicks'").collect()}
 answer(spark.sql("""
-    SELECT codec, min(maxTimestamp) AS first, count(*) AS batches, sum(records) AS records, round(sum(size) / sum(records), 1) AS bytes_a_record
+    SELECT codec, min(maxTimestamp) AS first, count(*) AS batches, sum(records) AS records,
+           round(sum(size) / sum(records), 1) AS bytes_a_record
     FROM batches WHERE topic = 'clicks' GROUP BY codec ORDER BY first
 """))
 
@@ -154,7 +156,8 @@ bars_over_time(growth.select("topic", "hour", "bytes"), "Bytes of each hour, by 
 # %%
 stays = spark.sql("""
     WITH active AS (SELECT max(baseOffset) AS base FROM segments WHERE topic = 'prices'),
-    prices AS (SELECT key, offset, offset < base AS in_reach FROM records CROSS JOIN active WHERE topic = 'prices'),
+    prices AS (SELECT key, offset, offset < base AS in_reach
+               FROM records CROSS JOIN active WHERE topic = 'prices'),
     compared AS (SELECT *, max(IF(in_reach, offset, NULL)) OVER (PARTITION BY key) AS newest FROM prices)
     SELECT in_reach, NOT in_reach OR offset = newest AS stays FROM compared
 """)
@@ -180,8 +183,10 @@ print("Kafka's own cleaner, on a copy of the disk:", noted("compaction"))
 
 # %%
 DIFFER = """
-    SELECT offset, one.value AS broker_1, two.value AS broker_2 FROM {one} one FULL JOIN {two} two USING (offset)
-    WHERE offset < {mark} AND NOT (one.key <=> two.key AND one.value <=> two.value AND one.timestamp <=> two.timestamp)
+    SELECT offset, one.value AS broker_1, two.value AS broker_2
+    FROM {one} one FULL JOIN {two} two USING (offset)
+    WHERE offset < {mark}
+      AND NOT (one.key <=> two.key AND one.value <=> two.value AND one.timestamp <=> two.timestamp)
 """
 print(answer(spark.sql(DIFFER, one=one, two=two, mark=two.count())))
 beyond = spark.read.format("minikafka").option("bounds", "log_end").load(str(NIGHT / "broker-2"))
@@ -258,7 +263,8 @@ query_walk(walk).play()
 # %%
 findings = verify(table(spark, "verify", [broken], {}))
 answer(spark.sql("""
-    SELECT substring_index(file, '/', -2) AS file, min(position) AS position, min_by(what, position) AS what, min_by(nextStart, position) AS nextStart
+    SELECT substring_index(file, '/', -2) AS file, min(position) AS position,
+           min_by(what, position) AS what, min_by(nextStart, position) AS nextStart
     FROM {findings} WHERE file NOT LIKE '%timeindex' AND position IS NOT NULL GROUP BY file ORDER BY file
 """, findings=findings))
 

@@ -168,12 +168,14 @@ predict(
 
 # %%
 print(answer(spark.sql("""
-    SELECT substring_index(segment, '/', -1) AS segment, count(*) AS orders, count_if(hour(timestamp) IN (20, 21)) AS before_ten
+    SELECT substring_index(segment, '/', -1) AS segment, count(*) AS orders,
+           count_if(hour(timestamp) IN (20, 21)) AS before_ten
     FROM records WHERE topic = 'orders' GROUP BY segment ORDER BY segment
 """)))
 gaps = spark.sql("""
     SELECT min(gap) AS least, max(gap) AS most
-    FROM (SELECT position - lag(position) OVER (PARTITION BY segment ORDER BY offset) AS gap FROM index WHERE topic = 'clicks')
+    FROM (SELECT position - lag(position) OVER (PARTITION BY segment ORDER BY offset) AS gap
+          FROM index WHERE topic = 'clicks')
 """).first()
 erratum(
     "Every index.interval.bytes an entry is written into the index",
@@ -249,7 +251,8 @@ TransactionLanes(log, "Payments from offset 64 on: producer 5 is till-2").snap("
 answer(spark.sql(f"""
     SELECT count(*) AS payments, sum({AMOUNT}) AS amount
     FROM (SELECT * FROM records WHERE topic = 'payments') r
-    LEFT ANTI JOIN transactions a ON a.producerId = r.producerId AND r.offset BETWEEN a.firstOffset AND a.lastOffset
+    LEFT ANTI JOIN transactions a
+      ON a.producerId = r.producerId AND r.offset BETWEEN a.firstOffset AND a.lastOffset
     LEFT ANTI JOIN open_ones o ON o.producerId = r.producerId AND r.offset >= o.since
 """))
 
