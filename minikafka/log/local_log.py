@@ -131,7 +131,9 @@ class LocalLog:
 
         Raises LogSegmentOffsetOverflowException, OSError. Kafka: `LocalLog.append`.
         """
+        # 1. Write.
         self.segments.active_segment.append(last_offset, records)
+        # 2. Move the log end.
         self.update_log_end_offset(to_long(last_offset + 1))
 
     def update_log_end_offset(self, end_offset: int) -> None:

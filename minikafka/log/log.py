@@ -497,10 +497,13 @@ class Log:
 
         Kafka: `UnifiedLog.fetchHighWatermarkMetadata`.
         """
+        # 1. Is the log closed?
         self._local_log.check_if_memory_mapped_buffer_closed()
+        # 2. Is the place known?
         metadata = self._high_watermark_metadata
         if not metadata.message_offset_only:
             return metadata
+        # 3. No: look it up, and keep it.
         with self._lock:
             metadata = self.maybe_convert_to_offset_metadata(self.high_watermark)
             self._update_high_watermark_metadata(metadata)
@@ -699,6 +702,7 @@ class Log:
         `verification_guard` proves that the coordinator knows the transaction; `transaction_version` (0, 1 or 2) is
         required for end markers. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsLeader`.
         """
+        # 1. Leaders and followers share the append.
         return self._append(
             records,
             origin,

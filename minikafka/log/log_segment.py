@@ -230,8 +230,10 @@ class LogSegment:
 
         Kafka: `LogSegment.shouldRoll`.
         """
+        # 1. Is it old enough?
         waited_ms = self.time_waited_for_roll(roll_params.now, roll_params.max_timestamp_in_messages)
         reached_roll_ms = waited_ms > roll_params.max_segment_ms - self.roll_jitter_ms
+        # 2. Roll by size, by age, for a full index, or for an offset too far away.
         size = self.log.size_in_bytes
         offset_index = self._lazy_offset_index.get()
         return (
@@ -253,10 +255,13 @@ class LogSegment:
         The entries of the offset and time index are not examined. Raises FileNotFoundError and CorruptIndexException.
         Kafka: `LogSegment.sanityCheck`.
         """
+        # 1. Without an offset index the segment must be recovered.
         if not self.offset_index_file.exists():
             raise FileNotFoundError(f"Offset index file {self.offset_index_file.absolute()} does not exist")
+        # 2. A time index that was missing is new and has no entries.
         if time_index_file_newly_created:
             self.time_index.resize(0)
+        # 3. Of the three indexes only the transaction index has its entries examined.
         self.txn_index.sanity_check()
 
     def read_max_timestamp_and_offset_so_far(self) -> TimestampOffset:

@@ -113,7 +113,7 @@ def test_the_bars_of_dirty_ratios_are_what_the_cleaner_compares():
     assert drawn.getElementsByTagName("title")[0].firstChild.data == picture.words and str(large) in picture.words
 
 
-def test_a_record_above_the_end_supersedes_none_below():
+def test_a_record_above_the_end_replaces_none_below():
     log = fresh_log(COMPACTED)
     write(log, "a=1 b=1 c=1 d=1 a=2", roll=True)
     shelves = CompactionShelves(log)

@@ -1,12 +1,10 @@
-"""How long the lessons are to read: a table of words, cells and minutes, and what none may exceed.
+"""How long the lessons are to read: a table of words, cells and minutes, and what none may exceed (the minutes that a
+lesson tells are in `test_minutes`).
 
 Counted is what a reader meets in the notebook to read: prose, also what is folded; predictions, with the words for each
 wrong answer; each sentence of a stepper once a walk. Errata are counted apart: they are folded, for readers of older
 texts. The card repeats what the lesson has said, so it is not counted, and the line that tells what comes next is no
 cell of its own. Nor are code, what it prints, and the words in pictures counted.
-
-A lesson tells at its beginning how many minutes it takes to read. They come from what is counted here: 200 words take a
-minute, a cell of code one, a prediction one more, and a frame of a stepper ten seconds.
 """
 
 import re
@@ -22,8 +20,6 @@ from minikafka.lab.teaching.lesson_parts import CARD
 
 MOST = 1_800, 60
 """Words and cells that a lesson may have; one that is longer becomes two, as 04a and 04b."""
-MOST_MINUTES_OFF = 5
-"""By so much may the minutes that a lesson tells differ from those that it takes."""
 _NO_WORDS = re.compile(r"<[^>]+>|\]\([^)]*\)|^#+ |^\|[:|-]+\|$", re.MULTILINE)
 _WORD = re.compile(r"\S*\w\S*")
 _STEP = re.compile(r"^\d+\. +([\w.]+ \d+)\. (.*?)(?: \[.*\])?$", re.MULTILINE)
@@ -49,7 +45,10 @@ class Length:
 
     @property
     def minutes(self) -> int:
-        """What it takes to read the lesson: to run its cells, to answer its questions and to walk with its steppers."""
+        """What it takes to read the lesson, to run its cells, to answer its questions and to walk with its steppers.
+
+        200 words take a minute, a cell of code one, a prediction one more, and a frame of a stepper ten seconds.
+        """
         return round(self.words / 200 + self.of_code + self.asked + self.frames / 6)
 
 
@@ -60,7 +59,12 @@ def words_in(text: str) -> int:
 
 def length_of(notebook) -> Length:
     """The length of the lesson in `notebook`."""
-    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if not cell.source.startswith(CARD)]
+    return length_of_cells(nbformat.read(notebook, as_version=4).cells)
+
+
+def length_of_cells(cells) -> Length:
+    """The length of some cells of a lesson."""
+    cells = [cell for cell in cells if not cell.source.startswith(CARD)]
     code = [cell for cell in cells if cell.cell_type == "code"]
     asked = [call for cell in code for call in predict_calls_in(cell.source)]
     beliefs = [words for call in asked for words in known_beliefs().get(call.id, {}).values()]
@@ -78,10 +82,6 @@ def length_of(notebook) -> Length:
         asked=len(asked),
         frames=sum(map(len, walks)),
     )
-
-
-def _shown(output) -> str:
-    return output.get("data", {}).get("text/plain", "")
 
 
 LENGTHS = {lesson.stem: length_of(lesson) for lesson in lessons()}
@@ -111,21 +111,6 @@ def test_the_table_of_lengths(capsys):
 def test_no_lesson_is_longer(name):
     words, cells = MOST
     assert LENGTHS[name].words <= words and LENGTHS[name].cells <= cells
-
-
-@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.stem)
-def test_a_lesson_tells_how_many_minutes_it_takes(lesson):
-    head = nbformat.read(lesson, as_version=4).cells[0].source
-    told = re.search(r"\*\*Time:\*\* about (an hour|[a-z-]+ minutes) to read,", head)
-    assert told, "the time is written as in `about fifty minutes to read`"
-    assert abs(_MINUTES[told[1]] - LENGTHS[lesson.stem].minutes) <= MOST_MINUTES_OFF
-
-
-_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
-_MINUTES = {"an hour": 60}
-_MINUTES |= {
-    f"{word}{five} minutes": tens + more for word, tens in _TENS.items() for five, more in (("", 0), ("-five", 5))
-}
 
 
 def test_a_card_is_not_counted(tmp_path):

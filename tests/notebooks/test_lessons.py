@@ -233,6 +233,12 @@ def test_code_cells_are_small_and_define_no_helpers(text):
         assert all("return ___" in cell.source for _ in functions), f"a helper belongs to minikafka.lab: {cell.source}"
 
 
+@each_rebuild
+def test_what_a_function_takes_is_told_in_lines_that_no_page_wraps(text):
+    told = [words for cell in code(read_text(text).cells) for words in re.findall(r'(?s)""".*?"""', cell.source)]
+    assert told and [line for words in told for line in words.split("\n") if len(line) > 112] == []
+
+
 @pytest.mark.parametrize("text", [*LESSONS, *REBUILDS], ids=lambda text: text.stem)
 def test_every_number_in_the_prose_stands_in_a_run(text):
     """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so
@@ -382,6 +388,27 @@ def test_stored_walks_go_through_the_code_as_it_is_now():
         if not any(number == now and f"{line} [".startswith(f"{text} [") for now, text in steps[name])
     ]
     assert len(walked) > 50 and not stale, "make notebooks builds these lessons anew"
+
+
+def test_walks_are_told_in_words_not_in_code():
+    told = [(name, sentence.partition(" [")[0]) for name, said in walked_steps().items() for _, sentence in said]
+    assert len(told) > 300 and [each for each in told if is_code(each[1])] == []
+
+
+def is_code(sentence: str) -> bool:
+    """Whether the words are Python, as those of a step are where its method has no numbered comments."""
+    try:
+        return bool(ast.parse(f"{sentence} pass" if sentence.endswith(":") else sentence).body)
+    except SyntaxError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("sentence", "python"),
+    [("size = self.log.size_in_bytes", True), ("if size > 0:", True), ("write the bytes", False), ("Write.", False)],
+)
+def test_code_is_told_from_words(sentence, python):
+    assert is_code(sentence) is python
 
 
 def test_styles_that_stored_pieces_repeat_are_little_of_the_outputs():

@@ -148,7 +148,7 @@ def test_the_directory_holds_the_survivors_and_nothing_else(spark, tmp_path):
 def test_each_record_that_goes_has_a_reason(spark):
     records = {record.offset: record for record in accepted_records(Workload.parse(THREE_RECORDS), spark).collect()}
     assert [(records[o].why, records[o].gone_at) for o in (1, 4, 7)] == [
-        ("superseded", 8),
+        ("replaced", 8),
         ("aborted", 8),
         (None, None),
     ]

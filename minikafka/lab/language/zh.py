@@ -73,6 +73,9 @@ CATALOGUE = {
     "It is never below the log start.": "它不会低于日志起始位移。",
     "At or above the log end it is the log end, whose place is known.": "达到或超过日志末端时，取日志末端，它的位置是已知的。",
     "Set it.": "设置高水位。",
+    "Is the log closed?": "日志已经关闭了吗？",
+    "Is the place known?": "位置已经知道了吗？",
+    "No: look it up, and keep it.": "不知道：查出来，并记住。",
     "No offset is negative.": "offset 不能是负数。",
     "Readers see it from here on.": "从这里起，读取者就能看到它。",
     "Transactions whose markers are replicated now need not be remembered.": (

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** twenty-five minutes: ten for the functions, fifteen for the rungs. **Before:** the lesson [Append](04a-append.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Append](04a-append.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `first_offsets.hint()` gives one hint; each
@@ -31,12 +31,14 @@ from minikafka.lessons.append.exercises import first_offsets, follower_ends
 
 # %%
 def offsets_given(appends, max_message_bytes):
-    """appends: DataFrame of t (0, 1, 2 …), batches (number of batches in the append), base_offset (of its first batch), records (in all of
-    its batches), bytes (of its largest batch), crc_ok (BOOLEAN); every append comes from a client. max_message_bytes: the topic's limit.
-    Returns a DataFrame of t, first_offset, ascending by t. first_offset: the offset of the first record, null if the append is refused.
-    The log is empty at first and begins at offset 0.
+    """appends: DataFrame of t (0, 1, 2 …), batches (number of batches in the append), base_offset (of its first
+    batch), records (in all of its batches), bytes (of its largest batch), crc_ok (BOOLEAN); every append comes
+    from a client. max_message_bytes: the topic's limit.
+    Returns a DataFrame of t, first_offset, ascending by t. first_offset: the offset of the first record, null
+    if the append is refused. The log is empty at first and begins at offset 0.
 
-    Example: (0, 1, 0, 3, 90, true), (1, 1, 0, 2, 80, false), (2, 1, 0, 1, 70, true) give (0, 0), (1, NULL), (2, 3).
+    Example: (0, 1, 0, 3, 90, true), (1, 1, 0, 2, 80, false), (2, 1, 0, 1, 70, true) give (0, 0), (1, NULL), (2,
+    3).
     """
     return ___
 
@@ -49,12 +51,14 @@ first_offsets.check(offsets_given)
 
 # %%
 def ends_of_a_follower(fetches):
-    """fetches: list of (leader epoch in which the follower asked, [(first offset, last offset, leader epoch), …]): the answers to its
-    fetches, in order, each with its batches. Offsets are inclusive. The follower's log is empty at first and begins at offset 0.
-    Returns a list with one entry for each fetch: the log end offset afterwards, or, if the whole answer is refused, the name of the
-    exception: "OffsetsOutOfOrderException" or "UnexpectedAppendOffsetException".
+    """fetches: list of (leader epoch in which the follower asked, [(first offset, last offset, leader epoch),
+    …]): the answers to its fetches, in order, each with its batches. Offsets are inclusive. The follower's log
+    is empty at first and begins at offset 0.
+    Returns a list with one entry for each fetch: the log end offset afterwards, or, if the whole answer is
+    refused, the name of the exception: "OffsetsOutOfOrderException" or "UnexpectedAppendOffsetException".
 
-    Example: ends_of_a_follower([(0, [(0, 1, 0), (2, 4, 0)]), (0, [(1, 1, 0)])]) is [5, "UnexpectedAppendOffsetException"].
+    Example: ends_of_a_follower([(0, [(0, 1, 0), (2, 4, 0)]), (0, [(1, 1, 0)])]) is [5,
+    "UnexpectedAppendOffsetException"].
     """
     return ___
 
@@ -76,7 +80,8 @@ trims
 
 # %%
 def trim_invalid_bytes(records, valid_bytes):
-    """records: MemoryRecords as they arrived. valid_bytes: the size of all whole batches, in bytes. Returns a MemoryRecords."""
+    """records: MemoryRecords as they arrived. valid_bytes: the size of all whole batches, in bytes. Returns a
+    MemoryRecords."""
     return ___
 
 
@@ -94,9 +99,9 @@ examines
 def analyze_and_validate_records(
     records, topic_partition, origin, *, leader_epoch, max_message_size, require_offsets_monotonic, log_start_offset
 ):
-    """records: MemoryRecords as they arrived. origin: an AppendOrigin. leader_epoch: the epoch in which the follower asked.
-    max_message_size: bytes, inclusive, or None. require_offsets_monotonic: True if the last offsets must grow from batch to batch.
-    topic_partition is only for messages. Returns a LogAppendInfo.
+    """records: MemoryRecords as they arrived. origin: an AppendOrigin. leader_epoch: the epoch in which the
+    follower asked. max_message_size: bytes, inclusive, or None. require_offsets_monotonic: True if the last
+    offsets must grow from batch to batch. topic_partition is only for messages. Returns a LogAppendInfo.
     """
     return ___
 

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, twenty-five minutes to rebuild.
+# **Time:** about forty-five minutes to read, fifty-five minutes to rebuild.
 # **Before:** *Segments* and *High watermark*.
 #
 # **Afterwards you can decide:** which check refused a producer, what a refused append has changed nevertheless, and why a follower copies nothing more.
@@ -347,7 +347,7 @@ print(found.first_difference)
 # | 7 | a batch that is larger than a segment | `RecordBatchTooLargeException` |
 # | 9 | a sequence out of order | `OutOfOrderSequenceException` |
 # | 9 | a producer that has been replaced | `InvalidProducerEpochException` |
-# | 9 | a batch of no transaction, while one of its producer is open | `InvalidTxnStateException` |
+# | 9 | a batch outside of the transaction that its producer has open | `InvalidTxnStateException` |
 
 # %% [markdown]
 # **Next:** *Stored and safe*, where a leader writes into batches, and a flush makes them safe.

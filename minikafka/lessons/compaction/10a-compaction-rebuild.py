@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two of the cleaner's functions to rewrite.*
 #
-# **Time:** fifty minutes: half of it for the functions, half for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
+# **Time:** forty minutes: twenty minutes for the functions, twenty minutes for the rungs. **Before:** the lesson [Compaction](10a-compaction.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `map_position.hint()` gives one hint; each
@@ -34,7 +34,8 @@ from minikafka.lessons.compaction.exercises import filthiest_log, map_position
 
 # %%
 def slot_of(digest, attempt, slots):
-    """digest: 16 bytes, the MD5 digest of a key. attempt: the number of the try, 0, 1, 2 … slots: the number of slots of the map.
+    """digest: 16 bytes, the MD5 digest of a key. attempt: the number of the try, 0, 1, 2 … slots: the number of
+    slots of the map.
     Returns the slot that this try looks at, an int from 0 to slots − 1.
 
     Example: for the digest 00 00 00 09 00 … slot_of(digest, 0, 7) is 2.
@@ -51,9 +52,10 @@ map_position.check(slot_of)
 
 # %%
 def filthiest(segments, min_ratio):
-    """segments: DataFrame of log (its name), base (base offset), size (bytes), active (BOOLEAN: the active segment), first_dirty (first dirty
-    offset of the log; a segment begins there). All records are below the last stable offset and old enough.
-    min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame of one column: the name of the log that is cleaned next, or no row.
+    """segments: DataFrame of log (its name), base (base offset), size (bytes), active (BOOLEAN: the active
+    segment), first_dirty (first dirty offset of the log; a segment begins there). All records are below the
+    last stable offset and old enough. min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame of one column:
+    the name of the log that is cleaned next, or no row.
 
     Example: ('a', 0, 100, false, 2), ('a', 2, 300, false, 2), ('a', 4, 50, true, 2) and the ratio 0.5 give 'a'.
     """
@@ -79,10 +81,11 @@ ranges
 
 # %%
 def cleanable_offsets(log, last_clean_offset, now):
-    """log: it has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms, active_segment, and
-    non_active_log_segments_from(offset). A segment has base_offset and largest_timestamp (ms). last_clean_offset: the offset in the
-    cleaner's checkpoint, None if it has none. now: ms. Returns (first dirty offset, first uncleanable offset, True if the checkpoint
-    must be written again). The range to clean goes from the first (inclusive) to the second (exclusive).
+    """log: it has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms,
+    active_segment, and non_active_log_segments_from(offset). A segment has base_offset and largest_timestamp
+    (ms). last_clean_offset: the offset in the cleaner's checkpoint, None if it has none. now: ms. Returns
+    (first dirty offset, first uncleanable offset, True if the checkpoint must be written again). The range to
+    clean goes from the first (inclusive) to the second (exclusive).
     """
     return ___
 
@@ -96,8 +99,9 @@ groups
 
 # %%
 def group_segments_by_size(segments, max_size, max_index_size, first_uncleanable_offset):
-    """segments: list of neighbouring segments. A segment has size (bytes), base_offset, and offset_index and time_index, each with size_in_bytes.
-    max_size, max_index_size: limits in bytes, inclusive. first_uncleanable_offset: exclusive end of what is cleaned.
+    """segments: list of neighbouring segments. A segment has size (bytes), base_offset, and offset_index and
+    time_index, each with size_in_bytes. max_size, max_index_size: limits in bytes, inclusive.
+    first_uncleanable_offset: exclusive end of what is cleaned.
     Returns a list of lists of segments: the groups, in order.
     """
     return ___

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Compaction
 #
-# *How a log forgets what is superseded, and nothing else.*
+# *How a log forgets what was replaced, and nothing else.*
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, fifty minutes to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read isolation*.
+# **Time:** about an hour to read, forty minutes to rebuild. **Before:** *Segments*; *Producers and transactions*; *Read isolation*.
 #
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, and how much memory a cleaner needs.
 #
@@ -54,7 +54,7 @@ for log in (by_size, compacted):
     print(table(log), log.size, "bytes")
 
 # %% [markdown]
-# `b` and `c` were old, but no newer record superseded them. **Retention forgets what is old. Compaction forgets what is superseded.**
+# `b` and `c` were old, but no newer record replaced them. **Retention forgets what is old. Compaction forgets what is replaced.**
 #
 # ## 2. The picture
 
@@ -66,7 +66,7 @@ diagram("compaction")
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** the bytes of the head, divided by those of tail and head.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory; its size is fixed.
-# - **Tombstone:** a record with a key and no value. It deletes the key. Unless superseded, it stays at least until its **delete horizon** (◆; next lesson).
+# - **Tombstone:** a record with a key and no value. It deletes the key. Unless replaced, it stays at least until its **delete horizon** (◆; next lesson).
 #
 # ## 3. The rules
 #
@@ -98,7 +98,7 @@ print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
 shelves.play()
 
 # %% [markdown]
-# Above is the log before, below the log after. `a` still has two records: the active segment is not cleaned, and its records supersede nothing.
+# Above is the log before, below the log after. `a` still has two records: the active segment is not cleaned, and its records replace nothing.
 #
 # ## 4. The source, walked
 #
@@ -175,7 +175,7 @@ bars
 # %% [markdown]
 # ### The offset map
 #
-# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) The digest's first four bytes choose the slot. If another key has it, the next **try** takes four bytes one byte further on.
+# The map is one block of memory with slots of 24 bytes: an MD5 digest of the key, and an offset. (`log.cleaner.dedupe.buffer.size`: the blocks of all cleaner threads together.) The digest's first four bytes choose the slot. If another key has it, the next **try** takes four bytes from one byte later on.
 #
 # A map of 8 slots gets `a`, `b`, `c`, `d`, then `e`. Printed: the slots of the first four, and of `e`'s first four tries.
 
@@ -203,7 +203,7 @@ print("two keys, equal:", one == other, " the map has", probed.map.get(one), "fo
 probed.play()
 
 # %% [markdown]
-# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the key's digest or at an empty slot, as for `h`. The map cannot tell keys with equal digests apart, such as the two above: one would supersede the other.
+# A key that comes again keeps its slot: `a` has offset 5. `g` needed five tries. `get` stops at the key's digest or at an empty slot, as for `h`. The map cannot tell keys with equal digests apart, such as the two above: one would replace the other.
 #
 # The cleaner fills only a share of the slots (`log.cleaner.io.buffer.load.factor`), because a fuller map needs more tries. Here a map of 4 slots, 3 of them usable, gets six records:
 
@@ -269,7 +269,7 @@ erratum(
 )
 
 # %% [markdown]
-# Step 7 of `clean_segments` renames files; *Loading* stops after each rename. Then the cleaner's thread writes the end that `do_clean` returned into the checkpoint. Here no thread ran: the file above is from part 3 (version; number of entries; topic, partition, first dirty offset).
+# Step 7 of `clean_segments` renames files; the lesson *Loading* shows them. Then the cleaner's thread writes the end that `do_clean` returned into the checkpoint. Here no thread ran: the file above is from part 3 (version; number of entries; topic, partition, first dirty offset).
 #
 # **Groups.** The cleaner joins neighbours that fit into one segment. Here five segments have 97 bytes each; the limit is 180. The cleaning keeps one of four records in each of the first four:
 
@@ -407,7 +407,7 @@ print("operation 7, a consumer sees", sick.value(7, "result"), " and should see"
 # %% [markdown]
 # ### Card
 #
-# - Retention forgets what is old. Compaction forgets what is superseded.
+# - Retention forgets what is old. Compaction forgets what is replaced.
 # - A record that stays keeps its offset, its key and its value. So a compacted log has gaps, and that is no error.
 # - A cleaning changes nothing at or above the first uncleanable offset. The active segment always lies at or above it. One open transaction delays the cleaning of everything after it.
 # - The cleaner takes the log with the greatest share of dirty bytes. It cleans a log only if that share is above `min.cleanable.dirty.ratio`, or `max.compaction.lag.ms` is over.

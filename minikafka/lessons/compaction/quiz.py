@@ -44,7 +44,7 @@ QUESTIONS = (
         "A compacted topic has three segments: `a=1 b=1 a=2`, then `b=2 c=1`, then (active) `a=3`. The offsets"
         " begin at 0. Which are left in the whole log after a turn of the cleaner?",
         left_by_compaction,
-        "The active segment is not cleaned, and its records supersede nothing. Of the part that is cleaned, the newest"
+        "The active segment is not cleaned, and its records replace nothing. Of the part that is cleaned, the newest"
         " record of each key stays, and it keeps its offset.",
         card="the newest record of its key | stays … A record that stays keeps its offset … The active segment always"
         " lies at or above it",

@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** half an hour: ten minutes for the functions, twenty for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Crash and recovery](08a-crash-and-recovery.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `damaged_end.hint()` gives one hint; each
@@ -33,8 +33,9 @@ from minikafka.lessons.crash.exercises import damaged_end, kept_safe
 
 # %%
 def log_end(batches, recovery_point):
-    """batches: DataFrame of segment (base offset of its segment), first, last (offsets, inclusive, without gaps), sound (BOOLEAN: the batch has
-    no damage). recovery_point: an offset in one of the segments. No index is missing. The stop was unclean.
+    """batches: DataFrame of segment (base offset of its segment), first, last (offsets, inclusive, without
+    gaps), sound (BOOLEAN: the batch has no damage). recovery_point: an offset in one of the segments. No index
+    is missing. The stop was unclean.
     Returns a DataFrame of one row and one column: the log end offset after the load.
 
     Example: (0, 0, 1, true), (0, 2, 3, false), (4, 4, 5, true) with the recovery point 0 give 2.
@@ -50,9 +51,10 @@ damaged_end.check(log_end)
 
 # %%
 def recovery_point(events):
-    """events: list of texts, in their order: "append" (one record), "roll", "background" (the task that a roll has asked for runs), "flush",
-    "checkpoint" (the checkpoint file is written), "close" (a clean stop, then a load), "kill" (an unclean stop, then a load).
-    The log is new; its offsets begin at 0. Returns the recovery point after the last event, an offset, exclusive.
+    """events: list of texts, in their order: "append" (one record), "roll", "background" (the task that a roll
+    has asked for runs), "flush", "checkpoint" (the checkpoint file is written), "close" (a clean stop, then a
+    load), "kill" (an unclean stop, then a load). The log is new; its offsets begin at 0. Returns the recovery
+    point after the last event, an offset, exclusive.
 
     Example: recovery_point(["append", "append", "flush", "append"]) is 2.
     """
@@ -79,8 +81,8 @@ recovers
 
 # %%
 def recover(self, producer_state_manager, leader_epoch_cache):
-    """self: a LogSegment. Empties its three indexes, goes through its batches, builds the indexes again, and cuts the file before the first
-    damaged batch. Returns the number of bytes that it cut off, an int.
+    """self: a LogSegment. Empties its three indexes, goes through its batches, builds the indexes again, and
+    cuts the file before the first damaged batch. Returns the number of bytes that it cut off, an int.
     """
     return ___
 
@@ -95,7 +97,8 @@ scans
 
 # %%
 def _recover_unflushed_segments(self):
-    """self: a LogLoader, with segments, recovery_point_checkpoint (an offset) and _recover_segment(segment). Returns None."""
+    """self: a LogLoader, with segments, recovery_point_checkpoint (an offset) and _recover_segment(segment).
+    Returns None."""
     return ___
 
 

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, half an hour to rebuild. **Before:** *Loading*.
+# **Time:** about fifty minutes to read, fifty-five minutes to rebuild. **Before:** *Loading*.
 #
 # **Afterwards you can decide:** what a killed broker can have lost, why a start may take half an hour, and where a damaged log ends after the start.
 #

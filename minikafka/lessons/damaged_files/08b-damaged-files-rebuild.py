@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and two methods of the log to rewrite.*
 #
-# **Time:** half an hour: fifteen minutes for the functions, fifteen for the rungs. **Before:** the lesson [Damaged and missing files](08b-damaged-files.ipynb), parts 1 to 5.
+# **Time:** forty minutes: twenty minutes for the functions, twenty minutes for the rungs. **Before:** the lesson [Damaged and missing files](08b-damaged-files.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `epoch_entries.hint()` gives one hint; each
@@ -32,8 +32,9 @@ from minikafka.lessons.damaged_files.exercises import epoch_entries, holes
 
 # %%
 def epochs(batches):
-    """batches: DataFrame of first, last (offsets, inclusive), epoch (leader epoch; −1 if the batch has none; it may be lower than the epoch
-    of an earlier batch). The epoch file is lost, and recovery scans all these batches.
+    """batches: DataFrame of first, last (offsets, inclusive), epoch (leader epoch; −1 if the batch has none; it
+    may be lower than the epoch of an earlier batch). The epoch file is lost, and recovery scans all these
+    batches.
     Returns a DataFrame of epoch, start_offset, ascending by start_offset: the entries of the new epoch file.
 
     Example: (0, 1, 0), (2, 3, 0), (4, 5, 2) give (0, 0), (2, 4).
@@ -49,9 +50,10 @@ epoch_entries.check(epochs)
 
 # %%
 def segments_left(segments, recovery_point):
-    """segments: list of (base offset, number of records, good, has_index), ascending. good: the number of records before the first bad batch
-    (all records if no batch is bad). has_index: False if the offset index is missing. recovery_point: an offset in one of the segments.
-    The stop was unclean. Returns the list of (base offset, number of records) of the segments after the load, ascending.
+    """segments: list of (base offset, number of records, good, has_index), ascending. good: the number of
+    records before the first bad batch (all records if no batch is bad). has_index: False if the offset index is
+    missing. recovery_point: an offset in one of the segments. The stop was unclean. Returns the list of (base
+    offset, number of records) of the segments after the load, ascending.
 
     Example: segments_left([(0, 6, 6, True), (6, 6, 2, True), (12, 6, 6, True)], 0) is [(0, 6), (6, 2)].
     """
@@ -76,8 +78,9 @@ trusts
 
 # %%
 def sanity_check(self, *, time_index_file_newly_created):
-    """self: a LogSegment, with offset_index_file (a path), time_index and txn_index. time_index_file_newly_created: True if the time index was
-    missing and has just been created. Raises FileNotFoundError or CorruptIndexException if the segment must be recovered. Returns None.
+    """self: a LogSegment, with offset_index_file (a path), time_index and txn_index.
+    time_index_file_newly_created: True if the time index was missing and has just been created. Raises
+    FileNotFoundError or CorruptIndexException if the segment must be recovered. Returns None.
     """
     return ___
 
@@ -89,8 +92,8 @@ empties
 
 # %%
 def _delete_segments_if_log_start_greater_than_log_end(self):
-    """self: a LogLoader, with segments, log_start_offset_checkpoint (an offset), leader_epoch_cache and producer_state_manager. Returns the log
-    end offset, an int, or None if the log has no segments (any more).
+    """self: a LogLoader, with segments, log_start_offset_checkpoint (an offset), leader_epoch_cache and
+    producer_state_manager. Returns the log end offset, an int, or None if the log has no segments (any more).
     """
     return ___
 

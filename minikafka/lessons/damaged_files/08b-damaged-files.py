@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, half an hour to rebuild. **Before:** *Crash and recovery*.
+# **Time:** about forty minutes to read, forty minutes to rebuild. **Before:** *Crash and recovery*.
 #
 # **Afterwards you can decide:** which files of a log you may delete, what to do about an index that you suspect, and what a start does not tell you.
 #

@@ -5,7 +5,7 @@
 #
 # [中文](zh/03-high-watermark-rebuild.ipynb)
 #
-# **Time:** an hour: half of it for the functions, half for the rungs. **Before:** the lesson [High watermark](03-high-watermark.ipynb), parts 1 to 5.
+# **Time:** an hour: thirty minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [High watermark](03-high-watermark.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `least_end.hint()` gives one hint; each
@@ -33,9 +33,10 @@ from minikafka.lessons.high_watermark.exercises import acks_all, clamp, incremen
 
 # %%
 def high_watermarks(ends):
-    """ends: DataFrame of t (a moment, 0, 1, 2 …), replica (broker id), end (log end offset, as the leader knows it). For each t it has
-    one row for each in-sync replica. A null end: this follower has not fetched yet, so the leader does not know its end.
-    As long as there is one, the mark does not rise. Returns a DataFrame of t, hw, ascending by t. hw begins at 0.
+    """ends: DataFrame of t (a moment, 0, 1, 2 …), replica (broker id), end (log end offset, as the leader knows
+    it). For each t it has one row for each in-sync replica. A null end: this follower has not fetched yet, so
+    the leader does not know its end. As long as there is one, the mark does not rise. Returns a DataFrame of t,
+    hw, ascending by t. hw begins at 0.
 
     Example: the ends 3 and 2 at t 0, and 3 and 3 at t 1, give (0, 2), (1, 3).
     """
@@ -50,8 +51,9 @@ least_end.check(high_watermarks)
 
 # %%
 def updated(old, suggested, log_start, log_end):
-    """All arguments are offsets, ints. old: the high watermark before. suggested: the new value that is asked for.
-    log_start: inclusive. log_end: exclusive. Returns the high watermark after update_high_watermark(suggested).
+    """All arguments are offsets, ints. old: the high watermark before. suggested: the new value that is asked
+    for. log_start: inclusive. log_end: exclusive. Returns the high watermark after
+    update_high_watermark(suggested).
 
     Example: updated(5, 7, 0, 10) is 7.
     """
@@ -67,7 +69,8 @@ clamp.check(updated)
 # %%
 def incremented(old, new, log_end):
     """All arguments are offsets, ints. old: the high watermark before. new: the value that is asked for.
-    Returns what maybe_increment_high_watermark(new) does: "moved", "stays", or "refused" if it raises an exception.
+    Returns what maybe_increment_high_watermark(new) does: "moved", "stays", or "refused" if it raises an
+    exception.
 
     Example: incremented(4, 6, 10) is "moved".
     """
@@ -82,9 +85,10 @@ increment.check(incremented)
 
 # %%
 def answered(appends, watermarks):
-    """appends: DataFrame of t (a moment), last_offset (inclusive). watermarks: DataFrame of t, hw: the high watermark at t.
-    Returns a DataFrame of t, answered, one row for each append, ascending by t. answered: the first t, at or after the append,
-    at which a producer with acks=all gets its answer; null if it never gets one.
+    """appends: DataFrame of t (a moment), last_offset (inclusive). watermarks: DataFrame of t, hw: the high
+    watermark at t.
+    Returns a DataFrame of t, answered, one row for each append, ascending by t. answered: the first t, at or
+    after the append, at which a producer with acks=all gets its answer; null if it never gets one.
 
     Example: the append (0, 2) and the marks (0, 0), (1, 2), (2, 3) give (0, 2).
     """
@@ -108,7 +112,8 @@ clamps
 
 # %%
 def update_high_watermark(self, high_watermark):
-    """self: a Log. high_watermark: an offset (int) or a LogOffsetMetadata. Sets the high watermark. Returns the offset that was set, an int."""
+    """self: a Log. high_watermark: an offset (int) or a LogOffsetMetadata. Sets the high watermark. Returns the
+    offset that was set, an int."""
     return ___
 
 
@@ -119,8 +124,8 @@ follows
 
 # %%
 def maybe_update_high_watermark(self, high_watermark):
-    """self: the Log of a follower. high_watermark: the offset (int) that its leader has sent. Returns the new high watermark, an int, or
-    None if it did not change.
+    """self: the Log of a follower. high_watermark: the offset (int) that its leader has sent. Returns the new
+    high watermark, an int, or None if it did not change.
     """
     return ___
 
@@ -134,8 +139,8 @@ increments
 
 # %%
 def maybe_increment_high_watermark(self, new_high_watermark):
-    """self: the Log of a leader. new_high_watermark: a LogOffsetMetadata. Returns the old high watermark, a LogOffsetMetadata, or None if
-    it did not change.
+    """self: the Log of a leader. new_high_watermark: a LogOffsetMetadata. Returns the old high watermark, a
+    LogOffsetMetadata, or None if it did not change.
     """
     return ___
 

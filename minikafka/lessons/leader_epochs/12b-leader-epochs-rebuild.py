@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and a method of the broker to rewrite.*
 #
-# **Time:** thirty-five minutes: twenty for the functions, a quarter of an hour for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
+# **Time:** thirty-five minutes: twenty-five minutes for the functions, ten minutes for the rung. **Before:** the lesson [Leader epochs](12b-leader-epochs.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `elected_leader.hint()` gives one hint; each
@@ -34,9 +34,10 @@ from minikafka.lessons.leader_epochs.exercises import elected_leader, ends_of_ep
 
 # %%
 def elect_leader(replicas, leader, isr, elr, last_known, is_acceptable, unclean):
-    """replicas: list of broker ids, in the order of the assignment. leader: the present leader, −1 if there is none. isr, elr: lists of
-    broker ids. last_known: the last leader before the partition had none, −1 if it is not known. is_acceptable(broker id): True if
-    the broker is alive. unclean: True if the topic allows unclean elections.
+    """replicas: list of broker ids, in the order of the assignment. leader: the present leader, −1 if there is
+    none. isr, elr: lists of broker ids. last_known: the last leader before the partition had none, −1 if it is
+    not known. is_acceptable(broker id): True if the broker is alive. unclean: True if the topic allows unclean
+    elections.
     Returns (the new leader, −1 if there is none; True if the election is unclean).
 
     Example: elect_leader([0, 1, 2], 0, [0, 1, 2], [], -1, lambda broker: broker != 0, False) is (1, False).
@@ -54,11 +55,13 @@ elected_leader.check(elect_leader)
 
 # %%
 def epoch_ends(epochs, log_end, asked):
-    """epochs: DataFrame of epoch, start_offset (of its first record): the epochs in the leader's log; both columns rise. log_end: the leader's
-    log end offset, exclusive. asked: DataFrame of epoch (0 or more): the epochs that followers ask for.
-    Returns a DataFrame of epoch, found, end_offset, ascending by epoch, one row for each row of asked. found: the epoch of the leader's answer.
-    end_offset: where that epoch ends in the leader's log, exclusive. Both are null if the epoch asked for is above the leader's latest one.
-    For an epoch below the leader's first one, found is the epoch asked for, and end_offset the leader's first start_offset.
+    """epochs: DataFrame of epoch, start_offset (of its first record): the epochs in the leader's log, at least
+    one; both columns rise. log_end: the leader's log end offset, exclusive. asked: DataFrame of epoch (0 or
+    more): the epochs that followers ask for, each once.
+    Returns a DataFrame of epoch, found, end_offset, ascending by epoch, one row for each row of asked. found:
+    the epoch of the leader's answer. end_offset: where that epoch ends in the leader's log, exclusive. Both are
+    null if the epoch asked for is above the leader's latest one. For an epoch below the leader's first one,
+    found is the epoch asked for, and end_offset the leader's first start_offset.
 
     Example: the epochs (0, 0), (3, 2), the log end 5 and the asked epoch 1 give (1, 0, 2).
     """
@@ -84,10 +87,12 @@ cuts
 
 # %%
 def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
-    """log: the follower's. It has log_end_offset and end_offset_for_epoch(epoch), which returns None or two values: epoch (the greatest epoch of
-    this log up to the given one) and offset (where that epoch ends, exclusive). leader_epoch_offset: the leader's answer, with leader_epoch and
-    end_offset (exclusive); −1 means unknown. fetch_offset: the offset from which the follower would fetch next.
-    Returns OffsetTruncationState(offset at which to truncate, True if no further question to the leader is needed).
+    """log: the follower's. It has log_end_offset and end_offset_for_epoch(epoch), which returns None or two
+    values: epoch (the greatest epoch of this log up to the given one) and offset (where that epoch ends,
+    exclusive). leader_epoch_offset: the leader's answer, with leader_epoch and end_offset (exclusive); −1 means
+    unknown. fetch_offset: the offset from which the follower would fetch next.
+    Returns OffsetTruncationState(offset at which to truncate, True if no further question to the leader is
+    needed).
     """
     return ___
 

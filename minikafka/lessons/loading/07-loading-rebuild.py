@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and five methods of the log to rewrite.*
 #
-# **Time:** fifty minutes: twenty for the functions, thirty for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
+# **Time:** an hour and twenty-five minutes: thirty-five minutes for the functions, fifty minutes for the rungs. **Before:** the lesson [Loading](07-loading.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `ends.hint()` gives one hint; each further
@@ -33,8 +33,9 @@ from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 
 # %%
 def clean_end(segments, batches):
-    """segments: DataFrame of base (base offset), one row for each segment. batches: DataFrame of segment (base offset of its segment), first,
-    last (offsets, inclusive), sound (BOOLEAN: the batch has no damage). The log was closed cleanly.
+    """segments: DataFrame of base (base offset), one row for each segment. batches: DataFrame of segment (base
+    offset of its segment), first, last (offsets, inclusive), sound (BOOLEAN: the batch has no damage). The log
+    was closed cleanly.
     Returns a DataFrame of one row and one column: the log end offset after the load.
 
     Example: the segments 0 and 6, and the batch (6, 6, 7, true), give 8.
@@ -50,11 +51,12 @@ ends.check(clean_end)
 
 # %%
 def segments_after(files):
-    """files: DataFrame of base (base offset in the file's name), kind ("log" or "index"), suffix ("", "cleaned", "swap" or "deleted"), next
-    (the last offset in the file + 1; null for an index). Returns a DataFrame of one column, ascending: the base offsets of the segments
-    after the load.
+    """files: DataFrame of base (base offset in the file's name), kind ("log" or "index"), suffix ("",
+    "cleaned", "swap" or "deleted"), next (the last offset in the file + 1; null for an index). Returns a
+    DataFrame of one column, ascending: the base offsets of the segments after the load.
 
-    Example: (0, 'log', '', 6), (0, 'log', 'swap', 12), (6, 'log', '', 12) give 0.  (The new segment 0 replaces both.)
+    Example: (0, 'log', '', 6), (0, 'log', 'swap', 12), (6, 'log', '', 12) give 0.  (The new segment 0 replaces
+    both.)
     """
     return ___
 
@@ -67,10 +69,11 @@ half_done.check(segments_after)
 
 # %%
 def loaded(clean, recovery_point, log_start, first_base, log_end):
-    """clean: True after a clean stop. recovery_point, log_start: the two checkpoints. first_base: the base offset of the first segment.
-    log_end: the log end offset, exclusive, as the files have it. All are offsets, ints.
-    Returns (log start offset, recovery point) after the load. If log_end is below log_start, all segments are deleted, and the log
-    begins again at log_start.
+    """clean: True after a clean stop. recovery_point, log_start: the two checkpoints. first_base: the base
+    offset of the first segment. log_end: the log end offset, exclusive, as the files have it. All are offsets,
+    ints.
+    Returns (log start offset, recovery point) after the load. If log_end is below log_start, all segments are
+    deleted, and the log begins again at log_start.
 
     Example: loaded(True, 8, 0, 4, 14) is (4, 14).
     """
@@ -85,8 +88,9 @@ bent.check(loaded)
 
 # %%
 def files_gone(names):
-    """names: list of the names of all files. The part before the first dot is an offset with 20 digits, or a text. At least one file is
-    a .log, none is a .swap or .cleaned, and the stop was clean. Returns the list of the names that the load deletes, in any order.
+    """names: list of the names of all files. The part before the first dot is an offset with 20 digits, or a
+    text. At least one file is a .log, none is a .swap or .cleaned, and the stop was clean. Returns the list of
+    the names that the load deletes, in any order.
 
     Example: for the .log and .index of offset 0 and the .index of offset 24 it is [the .index of offset 24].
     """
@@ -111,8 +115,8 @@ collects
 
 # %%
 def _remove_temp_files_and_collect_swap_files(self):
-    """self: a LogLoader. self._files() gives the paths of the directory's files, sorted by name. Deletes leftover files. Returns the list of
-    the paths of the .swap files that are complete.
+    """self: a LogLoader. self._files() gives the paths of the directory's files, sorted by name. Deletes
+    leftover files. Returns the list of the paths of the .swap files that are complete.
     """
     return ___
 
@@ -126,7 +130,8 @@ replaces
 
 # %%
 def _delete_segments_replaced_by(self, swap_files):
-    """self: a LogLoader, with dir, config, time and _files(). swap_files: list of paths. Deletes the files that the new segments replace.
+    """self: a LogLoader, with dir, config, time and _files(). swap_files: list of paths. Deletes the files that
+    the new segments replace.
     Returns None.
     """
     return ___
@@ -139,7 +144,8 @@ ends_where
 
 # %%
 def read_next_offset(self):
-    """self: a LogSegment, with base_offset, log.batches() and offset_index. Returns the offset that the next record gets, an int."""
+    """self: a LogSegment, with base_offset, log.batches() and offset_index. Returns the offset that the next
+    record gets, an int."""
     return ___
 
 
@@ -150,7 +156,8 @@ cuts_epochs
 
 # %%
 def truncate_from_end_async_flush(self, end_offset):
-    """self: a LeaderEpochFileCache, with epoch_entries. Removes every entry whose start offset is at or above end_offset. Returns None."""
+    """self: a LeaderEpochFileCache, with epoch_entries. Removes every entry whose start offset is at or above
+    end_offset. Returns None."""
     return ___
 
 
@@ -163,8 +170,8 @@ keeps_snapshots
 
 # %%
 def remove_stray_snapshots(self, segment_base_offsets):
-    """self: a ProducerStateManager, with _log_dir. segment_base_offsets: the base offsets of the segments. Deletes snapshots that are not
-    needed, and stores the others in self._snapshots. Returns None.
+    """self: a ProducerStateManager, with _log_dir. segment_base_offsets: the base offsets of the segments.
+    Deletes snapshots that are not needed, and stores the others in self._snapshots. Returns None.
     """
     return ___
 

@@ -5,10 +5,10 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, fifty to rebuild.
+# **Time:** about fifty-five minutes to read, an hour and twenty-five minutes to rebuild.
 # **Before:** *Segments*, *Producers and transactions*, *Read isolation*.
 #
-# **Afterwards you can decide:** which files a start deletes, what a directory full of `.swap` files means, and which checkpoints a log trusts.
+# **Afterwards you can decide:** which files a start deletes, what `.swap` files mean, and which checkpoints a log trusts.
 #
 # What goes wrong without a careful load? Here are 28 records in five segments. Compaction renames files to replace the first four by two new ones, and the process dies in the middle. The next load is careless: it opens every `.log` file, and renames nothing.
 

@@ -3,7 +3,7 @@
 #
 # *Three functions to complete.*
 #
-# **Time:** twenty-five minutes. **Before:** the lesson [An audit of a log directory](13b-log-audit.ipynb), parts 1 to 5.
+# **Time:** thirty minutes. **Before:** the lesson [An audit of a log directory](13b-log-audit.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `group_lag.hint()` gives one hint; each
@@ -36,10 +36,11 @@ from minikafka.lessons.log_audit.exercises import equal_replicas, group_lag, sav
 
 # %%
 def lags(records, groups):
-    """records: DataFrame of offset, timestamp (ms): all records of one partition that a consumer gets. groups: DataFrame of name, offset (the
-    next offset that the group will read). Returns a DataFrame of name, records, ms, ascending by name. records: how many records the group
-    has still to read. ms: the greatest timestamp in the partition minus the timestamp of the first record that the group has still to
-    read; 0 if it has none to read.
+    """records: DataFrame of offset, timestamp (ms): all records of one partition that a consumer gets. groups:
+    DataFrame of name, offset (the next offset that the group will read). Returns a DataFrame of name, records,
+    ms, ascending by name. records: how many records the group has still to read. ms: the greatest timestamp in
+    the partition minus the timestamp of the first record that the group has still to read; 0 if it has none to
+    read.
 
     Example: the records (0, 1000), (1, 3000), (2, 7000) and the group ('mail', 1) give ('mail', 2, 4000).
     """
@@ -53,9 +54,10 @@ group_lag.check(lags)
 
 # %%
 def first_difference(ours, theirs, high_watermark):
-    """ours, theirs: DataFrames of offset, timestamp (ms), key, value: two copies of a partition. high_watermark: exclusive, the smaller one of
-    both copies; only records below it must be equal. Returns a DataFrame of one column and one row: the first offset at which the copies
-    differ; no row if they do not differ.
+    """ours, theirs: DataFrames of offset, timestamp (ms), key, value: two copies of a partition.
+    high_watermark: exclusive, the smaller one of both copies; only records below it must be equal. Returns a
+    DataFrame of one column and one row: the first offset at which the copies differ; no row if they do not
+    differ.
 
     Example: ours (0, 5, 'a', 'x') and theirs (0, 5, 'a', 'y') with the high watermark 1 give 0.
     """
@@ -70,9 +72,10 @@ equal_replicas.check(first_difference)
 
 # %%
 def saved(records, end):
-    """records: DataFrame of offset, timestamp (ms), key (BINARY), value, of a log that was never cleaned. end: the base offset of the active
-    segment, where the cleaning ends (exclusive). Returns a DataFrame of key (STRING), removed, ascending by key: how many records of this
-    key the first cleaning would remove; only keys that lose at least one.
+    """records: DataFrame of offset, timestamp (ms), key (BINARY), value, of a log that was never cleaned. end:
+    the base offset of the active segment, where the cleaning ends (exclusive). Returns a DataFrame of key
+    (STRING), removed, ascending by key: how many records of this key the first cleaning would remove; only keys
+    that lose at least one.
 
     Example: the keys a, b, a at the offsets 0, 1, 2 and end 3 give ('a', 1).
     """

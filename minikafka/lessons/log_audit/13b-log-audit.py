@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, twenty-five to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; *A log directory at scale*.
+# **Time:** about fifty minutes to read, thirty minutes to rebuild. **Before:** *Read isolation*, for high watermark and last stable offset; *Compaction*; *A log directory at scale*.
 #
 # **Afterwards you can decide:** how late a consumer group is, and whether it is slow or stuck; whether compaction pays; whether two copies of a topic are equal; what a broker would lose of a damaged disk.
 #
@@ -40,14 +40,19 @@ predict(
 spark = spark_of_the_shop()
 read_views(spark, NIGHT / "broker-1")
 behind = spark.sql("""
-    SELECT g.group AS name, g.topic, g.offset AS committed, count_if(r.offset >= g.offset) AS records, count(*) AS of_all,
-           min_by(r.timestamp, r.offset) FILTER (WHERE r.offset >= g.offset) AS since, max(r.timestamp) AS newest
-    FROM groups g JOIN records r ON r.topic = g.topic AND r.partition = g.partition
-    GROUP BY g.group, g.topic, g.offset ORDER BY name
+    WITH judged AS (
+        SELECT g.group AS name, g.topic, g.offset AS committed, r.offset, r.timestamp,
+               r.offset >= g.offset AS unread
+        FROM groups g JOIN records r ON r.topic = g.topic AND r.partition = g.partition)
+    SELECT name, topic, committed, count_if(unread) AS records, count(*) AS of_all,
+           min_by(timestamp, offset) FILTER (WHERE unread) AS since, max(timestamp) AS newest
+    FROM judged GROUP BY name, topic, committed ORDER BY name
 """)
-print(answer(behind.select("name", "topic", "committed", "records", "of_all")))
-spans_of_time(behind.selectExpr("name", "coalesce(since, newest) AS since", "newest", "concat(records, ' records')").orderBy("since"),
-              "From a group's first unread record to the newest record")
+answer(behind.select("name", "topic", "committed", "records", "of_all"))
+
+# %%
+late = behind.selectExpr("name", "coalesce(since, newest) AS since", "newest", "concat(records, ' records')")
+spans_of_time(late.orderBy("since"), "From a group's first unread record to the newest record")
 
 # %% [markdown]
 # ## 2. The picture
@@ -68,25 +73,30 @@ diagram("log_audit")
 # 3. LAG counts the records from the committed offset to the high watermark, the markers between them, and what compaction has removed there.
 # 4. Copies of a partition are equal below the high watermark of both, unless a cleaner has changed one.
 #
-# The cell checks each rule: two numbers must be equal. (Broker 2's copy of `orders` is shorter: it failed at five in the morning.)
+# The next two cells check them: in each line two numbers must be equal. (Broker 2's copy of `orders` is shorter: it failed at five.)
 
 # %%
+of_segments = spark.sql("SELECT sum(size) AS bytes FROM segments").first().bytes
+of_batches = spark.sql("SELECT sum(size) AS bytes FROM batches").first().bytes
+print("rule 1: bytes of the segments:", of_segments, " of their batches:", of_batches)
+different = spark.sql("SELECT DISTINCT group, topic, partition FROM groups")
+print("rule 2: rows of groups:", spark.table("groups").count(), " groups and partitions:", different.count())
+
+# %%
+unread = spark.sql("SELECT r.offset FROM groups g JOIN records r USING (topic) WHERE r.offset >= g.offset")
+markers = spark.sql("SELECT lastOffset FROM groups g JOIN batches USING (topic) WHERE control AND lastOffset >= g.offset")
+print("rule 3: LAG of all groups:", sum(lags.values()), " records and markers:", unread.count() + markers.count())
 one = spark.read.format("minikafka").load(str(NIGHT / "broker-1" / "orders-0"))
 two = spark.read.format("minikafka").load(str(NIGHT / "broker-2" / "orders-0"))
-answer(spark.sql("""
-    SELECT 1 AS rule, (SELECT sum(size) FROM segments) AS one, (SELECT sum(size) FROM batches) AS other
-    UNION ALL SELECT 2, count(*), count(DISTINCT group, topic, partition) FROM groups
-    UNION ALL SELECT 3, {lag}, (SELECT count(*) FROM groups g JOIN records r ON r.topic = g.topic AND r.offset >= g.offset)
-                             + (SELECT count(*) FROM groups g JOIN batches b ON b.topic = g.topic AND control AND lastOffset >= g.offset)
-    UNION ALL SELECT 4, (SELECT count(*) FROM {two}), (SELECT count(*) FROM {one} o JOIN {two} t USING (offset, timestamp, value))
-""", lag=sum(lags.values()), one=one, two=two))
+same = spark.sql("SELECT offset FROM {one} JOIN {two} USING (offset, timestamp, value)", one=one, two=two)
+print("rule 4: orders on broker 2:", two.count(), " the same on broker 1:", same.count())
 
 # %% [markdown]
 # ## 4. The source, walked
 #
 # ### Who is behind, and by how much time?
 #
-# LAG beside the unread records of each group:
+# LAG beside each group's unread records:
 
 # %%
 came = {row.name: row.records for row in behind.collect()}
@@ -113,7 +123,8 @@ growth = spark.sql("""
 """)
 bytes_of = {row.hour: row.bytes for row in growth.where("topic = 'clicks'").collect()}
 answer(spark.sql("""
-    SELECT codec, min(maxTimestamp) AS first, count(*) AS batches, sum(records) AS records, round(sum(size) / sum(records), 1) AS bytes_a_record
+    SELECT codec, min(maxTimestamp) AS first, count(*) AS batches, sum(records) AS records,
+           round(sum(size) / sum(records), 1) AS bytes_a_record
     FROM batches WHERE topic = 'clicks' GROUP BY codec ORDER BY first
 """))
 
@@ -144,10 +155,13 @@ bars_over_time(growth.select("topic", "hour", "bytes"), "Bytes of each hour, by 
 
 # %%
 stays = spark.sql("""
-    SELECT offset, active, offset >= active OR offset = max(IF(offset < active, offset, NULL)) OVER (PARTITION BY key) AS stays
-    FROM (SELECT max(baseOffset) AS active FROM segments WHERE topic = 'prices') CROSS JOIN records WHERE topic = 'prices'
+    WITH active AS (SELECT max(baseOffset) AS base FROM segments WHERE topic = 'prices'),
+    prices AS (SELECT key, offset, offset < base AS in_reach
+               FROM records CROSS JOIN active WHERE topic = 'prices'),
+    compared AS (SELECT *, max(IF(in_reach, offset, NULL)) OVER (PARTITION BY key) AS newest FROM prices)
+    SELECT in_reach, NOT in_reach OR offset = newest AS stays FROM compared
 """)
-answer(stays.selectExpr("count(*) AS records", "count_if(offset < active) AS in_the_first_segment"))
+answer(stays.selectExpr("count(*) AS records", "count_if(in_reach) AS in_the_first_segment"))
 
 # %%
 predict(
@@ -169,8 +183,10 @@ print("Kafka's own cleaner, on a copy of the disk:", noted("compaction"))
 
 # %%
 DIFFER = """
-    SELECT offset, one.value AS broker_1, two.value AS broker_2 FROM {one} one FULL JOIN {two} two USING (offset)
-    WHERE offset < {mark} AND NOT (one.key <=> two.key AND one.value <=> two.value AND one.timestamp <=> two.timestamp)
+    SELECT offset, one.value AS broker_1, two.value AS broker_2
+    FROM {one} one FULL JOIN {two} two USING (offset)
+    WHERE offset < {mark}
+      AND NOT (one.key <=> two.key AND one.value <=> two.value AND one.timestamp <=> two.timestamp)
 """
 print(answer(spark.sql(DIFFER, one=one, two=two, mark=two.count())))
 beyond = spark.read.format("minikafka").option("bounds", "log_end").load(str(NIGHT / "broker-2"))
@@ -181,7 +197,7 @@ erratum(
 )
 
 # %% [markdown]
-# The table has no rows: the copies are equal. Now somebody changes one digit on a copy of broker 2's disk, and writes the batch as a producer would: order 31, at offset 20, comes from `till-2` instead of `till-1`.
+# No rows: the copies are equal. Now somebody changes one digit on a copy of broker 2's disk, and writes the batch as a producer would: order 31, at offset 20, comes from `till-2` instead of `till-1`.
 
 # %%
 from minikafka.spark.jobs.byte_ranges import table
@@ -240,14 +256,15 @@ walk = step_through(query.read, task, into=READ, locals_of_interest={"position",
 query_walk(walk).play()
 
 # %% [markdown]
-# The batches before the damage are decoded together into columns; then the damage becomes a row; then come the batches after it, which are sound.
+# The batches before the damage are decoded together into columns; then the damage becomes a row; then come the sound batches after it.
 #
 # A broker is stricter. This is the first finding of `verify` in each segment and index, and what Kafka would do about it after an unclean stop:
 
 # %%
 findings = verify(table(spark, "verify", [broken], {}))
 answer(spark.sql("""
-    SELECT substring_index(file, '/', -2) AS file, min(position) AS position, min_by(what, position) AS what, min_by(nextStart, position) AS nextStart
+    SELECT substring_index(file, '/', -2) AS file, min(position) AS position,
+           min_by(what, position) AS what, min_by(nextStart, position) AS nextStart
     FROM {findings} WHERE file NOT LIKE '%timeindex' AND position IS NOT NULL GROUP BY file ORDER BY file
 """, findings=findings))
 

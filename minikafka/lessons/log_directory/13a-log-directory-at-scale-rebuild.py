@@ -3,7 +3,7 @@
 #
 # *Two functions to complete.*
 #
-# **Time:** fifteen minutes. **Before:** the lesson [A log directory at scale](13a-log-directory-at-scale.ipynb), parts 1 to 5.
+# **Time:** twenty minutes. **Before:** the lesson [A log directory at scale](13a-log-directory-at-scale.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `open_transaction.hint()` gives one hint;
@@ -36,9 +36,10 @@ from minikafka.lessons.log_directory.exercises import moment, open_transaction
 
 # %%
 def open_transactions(batches):
-    """batches: DataFrame of producerId (−1 if none), baseOffset, lastOffset (inclusive), transactional, control (both BOOLEAN), of one
-    partition. A control batch is a marker; it ends the transaction of its producer. Returns a DataFrame of producerId and the base offset
-    of the first batch of its open transaction, ascending by producerId; only producers with an open transaction.
+    """batches: DataFrame of producerId (−1 if none), baseOffset, lastOffset (inclusive), transactional, control
+    (both BOOLEAN), of one partition. A control batch is a marker; it ends the transaction of its producer.
+    Returns a DataFrame of producerId and the base offset of the first batch of its open transaction, ascending
+    by producerId; only producers with an open transaction.
 
     Example: (7, 0, 1, true, false), (9, 2, 2, true, false), (9, 3, 3, true, true) give (7, 0).
     """
@@ -53,9 +54,10 @@ open_transaction.check(open_transactions)
 
 # %%
 def reading_from(records, moment):
-    """records: DataFrame of offset, timestamp (ms). moment: ms. Returns a DataFrame of offset, older with one row. offset: the largest offset
-    from which a consumer can read so that it misses no record with a timestamp at or after moment. older: how many records at or above
-    this offset have a timestamp before moment. If no record has a timestamp at or after moment, it has no row.
+    """records: DataFrame of offset, timestamp (ms). moment: ms. Returns a DataFrame of offset, older with one
+    row. offset: the largest offset from which a consumer can read so that it misses no record with a timestamp
+    at or after moment. older: how many records at or above this offset have a timestamp before moment. If no
+    record has a timestamp at or after moment, it has no row.
 
     Example: (0, 1000), (1, 3000), (2, 2000) and the moment 2500 give (1, 1).
     """

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, fifty to rebuild. **Before:** *Segments* and *Append*.
+# **Time:** about fifty minutes to read, forty minutes to rebuild. **Before:** *Segments* and *Append*.
 #
 # **Afterwards you can decide:** what your fetch limit limits, where a consumer that asks by time begins, and what a broker does with the bytes of a fetch.
 #

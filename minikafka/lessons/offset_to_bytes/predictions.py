@@ -3,7 +3,7 @@
 BELIEFS: dict[str, dict[object, str]] = {
     "fetches-without-exception-end": {
         17: "The batch from 13 on has more than 150 bytes. No answer holds it whole, so the reader never gets past it.",
-        15: "The reader can't jump over a batch: its next offset is the one behind the last whole batch that it got.",
+        15: "The reader cannot jump over a batch: its next offset is the one behind the last whole batch that it got.",
         14: "A piece of a batch is of no use: the reader gets none of its records.",
     },
     "batches-scan-looks-at": {

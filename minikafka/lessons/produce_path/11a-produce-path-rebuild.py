@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three methods of the broker to rewrite.*
 #
-# **Time:** forty-five minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
+# **Time:** an hour: twenty minutes for the functions, forty minutes for the rungs. **Before:** the lesson [The produce path](11a-produce-path.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `append_allowed.hint()` gives one hint; each
@@ -33,8 +33,9 @@ from minikafka.lessons.produce_path.exercises import append_allowed, sorted_part
 
 # %%
 def may_append(leads, isr_size, min_isr, replicas, required_acks):
-    """leads: True if this broker leads the partition. isr_size: number of replicas in the ISR, the leader included. min_isr:
-    min.insync.replicas. replicas: number of replicas of the partition. required_acks: −1 (all), 0 or 1.
+    """leads: True if this broker leads the partition. isr_size: number of replicas in the ISR, the leader
+    included. min_isr: min.insync.replicas. replicas: number of replicas of the partition. required_acks: −1
+    (all), 0 or 1.
     Returns "NONE" or the name of an error: "NOT_LEADER_OR_FOLLOWER" or "NOT_ENOUGH_REPLICAS".
 
     Example: may_append(True, 2, 1, 2, -1) is "NONE".
@@ -52,13 +53,15 @@ append_allowed.check(may_append)
 
 # %%
 def answered(requested, known):
-    """requested: DataFrame of place (of the row in the request, from 0), partition, batches (number of batches), records (in all of them).
-    A partition may have several rows. known: DataFrame of partition, leader (broker id): all partitions that exist.
-    Returns a DataFrame of partition, error, appended (number of records appended by this request): one row for each partition of the
-    request, ascending. error: "NONE", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_RECORD" or "NOT_LEADER_OR_FOLLOWER".
+    """requested: DataFrame of place (of the row in the request, from 0), partition, batches (number of
+    batches), records (in all of them). A partition may have several rows. known: DataFrame of partition, leader
+    (broker id): all partitions that exist.
+    Returns a DataFrame of partition, error, appended (number of records appended by this request): one row for
+    each partition of the request, ascending. error: "NONE", "UNKNOWN_TOPIC_OR_PARTITION", "INVALID_RECORD" or
+    "NOT_LEADER_OR_FOLLOWER".
 
-    Example: the request (0, 't-0', 1, 2), (1, 't-9', 1, 5) with the known partition ('t-0', 0) gives
-    ('t-0', 'NONE', 2), ('t-9', 'UNKNOWN_TOPIC_OR_PARTITION', 0).
+    Example: the request (0, 't-0', 1, 2), (1, 't-9', 1, 5) with the known partition ('t-0', 0) gives ('t-0',
+    'NONE', 2), ('t-9', 'UNKNOWN_TOPIC_OR_PARTITION', 0).
     """
     return ___
 
@@ -82,8 +85,9 @@ minimum
 
 # %%
 def _effective_min_isr(self, leader_log):
-    """self: the leader's Partition, with remote_replicas: its replicas on other brokers. leader_log: it has config.min_in_sync_replicas, the
-    topic's setting. Returns how many replicas must be in sync for acks=all, the leader included, an int.
+    """self: the leader's Partition, with remote_replicas: its replicas on other brokers. leader_log: it has
+    config.min_in_sync_replicas, the topic's setting. Returns how many replicas must be in sync for acks=all,
+    the leader included, an int.
     """
     return ___
 
@@ -102,10 +106,11 @@ appends
 def append_records_to_leader(
     self, records, origin, required_acks, verification_guard=VerificationGuard.SENTINEL, transaction_version=-1
 ):
-    """self: a Partition. It has leader_log_if_local (None if another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
-    topic_partition, _time.milliseconds(), and _maybe_increment_leader_hw(log, now), which returns True if the high watermark rose. The log has
-    append_as_leader(records, leader epoch, origin, guard, transaction version). required_acks: −1 (all), 0 or 1. Returns the result of
-    append_as_leader, with its leader_hw_change set.
+    """self: a Partition. It has leader_log_if_local (None if another broker leads), partition_state.isr,
+    _effective_min_isr(log), leader_epoch, topic_partition, _time.milliseconds(), and
+    _maybe_increment_leader_hw(log, now), which returns True if the high watermark rose. The log has
+    append_as_leader(records, leader epoch, origin, guard, transaction version). required_acks: −1 (all), 0 or
+    1. Returns the result of append_as_leader, with its leader_hw_change set.
     """
     return ___
 
@@ -125,10 +130,11 @@ tells
 def _append_to_local_log(
     self, internal_topics_allowed, origin, entries_per_partition, required_acks, verification_guards, transaction_version
 ):
-    """self: the ReplicaManager. It has get_partition_or_exception(key), and _failed_append(key, error), which returns the log start offset for an
-    answer. entries_per_partition: dict, key → records; a key has topic_partition. verification_guards: dict, topic_partition → guard.
-    Returns a dict, key → LogAppendResult(info, exception, has_custom_error_message). After a failure the info is
-    LogAppendInfo.unknown(log start offset, record errors).
+    """self: the ReplicaManager. It has get_partition_or_exception(key), and _failed_append(key, error), which
+    returns the log start offset for an answer. entries_per_partition: dict, key → records; a key has
+    topic_partition. verification_guards: dict, topic_partition → guard.
+    Returns a dict, key → LogAppendResult(info, exception, has_custom_error_message). After a failure the info
+    is LogAppendInfo.unknown(log start offset, record errors).
     """
     return ___
 

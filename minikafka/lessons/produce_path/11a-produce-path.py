@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, forty-five to rebuild. **Before:** *High watermark*.
+# **Time:** about fifty-five minutes to read, an hour to rebuild. **Before:** *High watermark*.
 #
 # **Afterwards you can decide:** which `acks` and `min.insync.replicas` your data need, and what an answer to a producer is worth.
 #

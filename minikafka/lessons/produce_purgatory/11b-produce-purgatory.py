@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, forty-five to rebuild. **Before:** *The produce path*.
+# **Time:** about forty-five minutes to read, forty-five minutes to rebuild. **Before:** *The produce path*.
 #
 # **Afterwards you can decide:** which partition or replica makes a producer wait, what its error means, and what happens when it sends again.
 #

@@ -5,11 +5,11 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, fifty-five minutes to rebuild. **Before:** *High watermark* and *Append*.
+# **Time:** about fifty-five minutes to read, an hour and thirty minutes to rebuild. **Before:** *High watermark* and *Append*.
 #
-# **Afterwards you can decide:** when a retry makes no duplicate, who caused an `OutOfOrderSequenceException` or an `InvalidProducerEpochException`, and what holds `read_committed` consumers back.
+# **Afterwards you can decide:** when a retry makes no duplicate, who caused an `OutOfOrderSequenceException` or `InvalidProducerEpochException`, and what holds `read_committed` consumers back.
 #
-# What goes wrong without a memory of producers? A producer sends three records. The broker writes them, its answer gets lost, and the producer sends them again.
+# What goes wrong without such a memory? A producer sends three records. The broker writes them, its answer gets lost, the producer sends them again.
 
 # %%
 from minikafka.lab import OffsetRuler, Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and a method of the log to rewrite.*
 #
-# **Time:** three quarters of an hour: thirty minutes for the functions, fifteen for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
+# **Time:** fifty minutes: forty minutes for the functions, ten minutes for the rung. **Before:** the lesson [Read isolation](06a-read.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `between_code.hint()` gives one hint; each
@@ -31,10 +31,11 @@ from minikafka.lessons.read.exercises import between_code, between_spark, read_c
 
 # %%
 def messages_between(log):
-    """log: a Log; its high watermark lies between two batches. Returns how many messages lie from the high watermark (inclusive) to the
-    log end (exclusive), an int. A message is a record that is not a transaction marker. log.read(offset, bytes,
-    FetchIsolation.LOG_END).records.batches() gives batches. A batch has is_control_batch, next_offset and, if you iterate over it, its
-    records. (from minikafka.log.fetch_isolation import FetchIsolation)
+    """log: a Log; its high watermark lies between two batches. Returns how many messages lie from the high
+    watermark (inclusive) to the log end (exclusive), an int. A message is a record that is not a transaction
+    marker. log.read(offset, bytes, FetchIsolation.LOG_END).records.batches() gives batches. A batch has
+    is_control_batch, next_offset and, if you iterate over it, its records. (from minikafka.log.fetch_isolation
+    import FetchIsolation)
 
     Example: with HW 2, LEO 6 and a marker at offset 5 the answer is 3.
     """
@@ -50,8 +51,9 @@ between_code.check(messages_between)
 
 # %%
 def messages_waiting(records, marks):
-    """records: DataFrame of offset, control (BOOLEAN: the record is a marker). marks: DataFrame of t (a moment), hw, leo: high watermark and
-    log end offset at t. Returns a DataFrame of t, messages, ascending by t: how many messages lie from hw (inclusive) to leo (exclusive).
+    """records: DataFrame of offset, control (BOOLEAN: the record is a marker). marks: DataFrame of t (a
+    moment), hw, leo: high watermark and log end offset at t. Returns a DataFrame of t, messages, ascending by
+    t: how many messages lie from hw (inclusive) to leo (exclusive).
 
     Example: the records (0, false), (1, false), (2, true) and the mark (0, 1, 3) give (0, 1).
     """
@@ -66,9 +68,10 @@ between_spark.check(messages_waiting)
 
 # %%
 def visible(batches, aborted):
-    """batches: list of (list of offsets, producer id, "data" | "commit" | "abort"), in the order of the log. aborted: the list of aborted
-    transactions that the broker sends: (producer id, first offset), ascending by the offset of their markers; a producer may be in it
-    more than once. Returns the list of the offsets that the application gets, ascending.
+    """batches: list of (list of offsets, producer id, "data" | "commit" | "abort"), in the order of the log.
+    aborted: the list of aborted transactions that the broker sends: (producer id, first offset), ascending by
+    the offset of their markers; a producer may be in it more than once. Returns the list of the offsets that
+    the application gets, ascending.
 
     Example: visible([([0], 7, "data"), ([1], 8, "data"), ([2], 7, "abort")], [(7, 0)]) is [1].
     """
@@ -82,9 +85,9 @@ skipped.check(visible)
 
 # %%
 def committed_offsets(records):
-    """records: DataFrame of offset, producer (id, −1 if none), transactional (BOOLEAN), marker ("commit", "abort", or null for a record that
-    is no marker). The high watermark is at the log end. Returns a DataFrame of one column, ascending: the offsets that a
-    read_committed consumer gets.
+    """records: DataFrame of offset, producer (id, −1 if none), transactional (BOOLEAN), marker ("commit",
+    "abort", or null for a record that is no marker). The high watermark is at the log end. Returns a DataFrame
+    of one column, ascending: the offsets that a read_committed consumer gets.
 
     Example: (0, -1, false, NULL), (1, 7, true, NULL), (2, 7, true, 'abort') give 0.
     """
@@ -108,8 +111,9 @@ collects
 
 # %%
 def collect_aborted_txns(self, fetch_offset, upper_bound_offset):
-    """self: a TransactionIndex. all_aborted_txns() gives its entries, ascending by last_offset; an entry has first_offset, last_offset (both
-    inclusive) and last_stable_offset. fetch_offset: inclusive. upper_bound_offset: exclusive.
+    """self: a TransactionIndex. all_aborted_txns() gives its entries, ascending by last_offset; an entry has
+    first_offset, last_offset (both inclusive) and last_stable_offset. fetch_offset: inclusive.
+    upper_bound_offset: exclusive.
     Returns TxnIndexSearchResult(list of entries, True if the search is complete).
     """
     return ___

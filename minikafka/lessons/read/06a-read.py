@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, three quarters of an hour to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
+# **Time:** about forty minutes to read, fifty minutes to rebuild. **Before:** *Segments*, *High watermark* and *Append*.
 #
 # **Afterwards you can decide:** why one consumer stands still while another goes on, what it means that an offset is out of range,
 # and why the difference of two offsets is not a number of messages.

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and six methods of the log to rewrite.*
 #
-# **Time:** an hour and a half: half an hour for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
+# **Time:** an hour and thirty-five minutes: thirty-five minutes for the functions, an hour for the rungs. **Before:** the lesson [Records](01-records.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `attribute_bits.hint()` gives one hint; each
@@ -31,9 +31,9 @@ from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new
 
 # %%
 def attributes(bits):
-    """bits: int, the attributes of a batch, 0 to 127. Returns five values: the name of the codec ("none", "gzip",
-    "snappy", "lz4" or "zstd"), then four times True or False: is the timestamp type LogAppendTime?
-    is the batch transactional? is it a control batch? has it a delete horizon?
+    """bits: int, the attributes of a batch, 0 to 127. Returns five values: the name of the codec ("none",
+    "gzip", "snappy", "lz4" or "zstd"), then four times True or False: is the timestamp type LogAppendTime? is
+    the batch transactional? is it a control batch? has it a delete horizon?
 
     Example: attributes(0x0C) is ("zstd", True, False, False, False).
     """
@@ -48,8 +48,8 @@ attribute_bits.check(attributes)
 
 # %%
 def needs_new_crc(batch_type, max_timestamp, topic_type, now):
-    """batch_type, topic_type: "CreateTime" or "LogAppendTime", the timestamp type of the batch as it arrived, and of
-    the topic. max_timestamp: the batch's, in ms; it is correct. now: the leader's clock, in ms.
+    """batch_type, topic_type: "CreateTime" or "LogAppendTime", the timestamp type of the batch as it arrived,
+    and of the topic. max_timestamp: the batch's, in ms; it is correct. now: the leader's clock, in ms.
     Returns True if the leader must compute a new CRC, else False.
 
     Example: needs_new_crc("CreateTime", 1000, "LogAppendTime", 5000) is True.
@@ -66,9 +66,10 @@ new_checksum.check(needs_new_crc)
 
 # %%
 def sizes_of_batches(records):
-    """records: DataFrame of batch (its number), number (offset delta of the record), timestamp (ms), key_size and
-    value_size (bytes; null if the key or value is null). The records have no headers, the batches no codec.
-    Returns a DataFrame of two columns, sorted by batch: batch, and the size of the batch in bytes, its header included.
+    """records: DataFrame of batch (its number), number (offset delta of the record), timestamp (ms), key_size
+    and value_size (bytes; null if the key or value is null). The records have no headers, the batches no codec.
+    Returns a DataFrame of two columns, sorted by batch: batch, and the size of the batch in bytes, its header
+    included.
 
     Example: one record (0, 0, 1000, NULL, 0) gives the row (0, 68).
     """
@@ -83,9 +84,10 @@ batch_sizes.check(sizes_of_batches)
 
 # %%
 def gone_offsets(batches, records):
-    """batches: DataFrame of base_offset, last_offset_delta. records: DataFrame of offset: the records that are left.
-    Returns a DataFrame of base_offset and offset, sorted by offset: one row for each offset of a batch
-    that no record has.
+    """batches: DataFrame of base_offset, last_offset_delta. records: DataFrame of offset: the records that are
+    left.
+    Returns a DataFrame of base_offset and offset, sorted by offset: one row for each offset of a batch that no
+    record has.
 
     Example: the batch (0, 3) and the records 2 and 3 give (0, 0) and (0, 1).
     """
@@ -112,7 +114,8 @@ writes_varints
 
 # %%
 def write_varint(value, out):
-    """value: an int of 64 bits, with a sign. out: a bytearray. Appends the bytes of the varint to out. Returns None.
+    """value: an int of 64 bits, with a sign. out: a bytearray. Appends the bytes of the varint to out. Returns
+    None.
 
     Examples: 1 appends the byte 02, -1 the byte 01, 64 the bytes 80 01.
     """
@@ -128,8 +131,8 @@ reads_varints
 
 # %%
 def read_varint(data, position, end):
-    """data: bytes. The varint begins at position; look at no byte at or after end. Returns (number, position of the
-    first byte after the varint), or (0, UNDERFLOW), or (0, TOO_LONG).
+    """data: bytes. The varint begins at position; look at no byte at or after end. Returns (number, position of
+    the first byte after the varint), or (0, UNDERFLOW), or (0, TOO_LONG).
 
     Example: read_varint(b"\\x80\\x01", 0, 2) is (64, 2).
     """
@@ -145,8 +148,8 @@ sums
 
 # %%
 def compute_checksum(self):
-    """self: a RecordBatch; self.buffer holds the bytes of the batch. Returns the CRC that the batch should have, an int;
-    crc32c(bytes) computes one.
+    """self: a RecordBatch; self.buffer holds the bytes of the batch. Returns the CRC that the batch should
+    have, an int; crc32c(bytes) computes one.
     """
     return ___
 
@@ -161,9 +164,9 @@ assigns
 
 # %%
 def _assign_in_place(self, batch, summary, first_offset, now):
-    """self: the LogValidator, with _timestamp_type, _partition_leader_epoch and _records. batch: the batch to change.
-    summary: count and max_timestamp (ms) of its records. first_offset: offset for the first record. now: the clock, in ms.
-    Changes the batch and returns the ValidationResult.
+    """self: the LogValidator, with _timestamp_type, _partition_leader_epoch and _records. batch: the batch to
+    change. summary: count and max_timestamp (ms) of its records. first_offset: offset for the first record.
+    now: the clock, in ms. Changes the batch and returns the ValidationResult.
     """
     return ___
 
@@ -177,8 +180,8 @@ writes_records
 
 # %%
 def write_record(out, offset_delta, timestamp_delta, key, value, headers):
-    """out: a bytearray. offset_delta, timestamp_delta: ints. key, value: bytes or None. headers: list of pairs, a text and
-    bytes (or None). Appends the record to out. Returns the number of bytes appended, an int.
+    """out: a bytearray. offset_delta, timestamp_delta: ints. key, value: bytes or None. headers: list of pairs,
+    a text and bytes (or None). Appends the record to out. Returns the number of bytes appended, an int.
     """
     return ___
 
@@ -194,8 +197,8 @@ writes_headers
 def write_header(buffer, position, *, base_offset, last_offset_delta, size_in_bytes, magic, compression_type, timestamp_type,
                  base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, is_transactional, is_control_batch,
                  is_delete_horizon_set, partition_leader_epoch, num_records):
-    """buffer: a bytearray that already holds the records of the batch. position: the byte at which the batch begins.
-    size_in_bytes: the size of the whole batch, header included. Writes the header. Returns None.
+    """buffer: a bytearray that already holds the records of the batch. position: the byte at which the batch
+    begins. size_in_bytes: the size of the whole batch, header included. Writes the header. Returns None.
     """
     return ___
 

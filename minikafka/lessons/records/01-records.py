@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about fifty minutes to read, an hour and thirty-five minutes to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
 # **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, and why timestamps in a log differ from those that were
 # sent.

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, a good hour to rebuild. **Before:** *High watermark*.
+# **Time:** about fifty-five minutes to read, fifty-five minutes to rebuild. **Before:** *High watermark*.
 #
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas, and how it returns.
 #

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, an hour and a half to rebuild. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about an hour to read, an hour and twenty-five minutes to rebuild. **Before:** you know what a topic, a partition and an offset are.
 #
 # **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, and what an
 # index costs.

@@ -3,7 +3,7 @@
 #
 # *A page on SQL windows, and two functions to complete.*
 #
-# **Time:** half an hour for the page on windows and the functions. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
+# **Time:** twenty minutes. **Before:** the lesson [Start here](00-start-here.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `file_names.hint()` gives one hint; each
@@ -51,7 +51,8 @@ answer(sql("""
 
 # %%
 answer(sql("""
-    SELECT base, size, row_number() OVER w AS nth, sum(size) OVER w AS so_far, max(size) OVER w AS largest, lag(size) OVER w AS before
+    SELECT base, size, row_number() OVER w AS nth, sum(size) OVER w AS so_far, max(size) OVER w AS largest,
+           lag(size) OVER w AS before
     FROM batches WINDOW w AS (PARTITION BY segment ORDER BY base) ORDER BY base
 """))
 
@@ -107,9 +108,10 @@ file_names.check(file_of)
 
 # %%
 def positions(batches):
-    """batches: DataFrame of segment (base offset of the segment), base (base offset of the batch), size (bytes).
-    Returns a DataFrame of two columns, sorted by base: base, and the byte of the segment's file at which
-    the batch begins. The first byte of each file is byte 0.
+    """batches: DataFrame of segment (base offset of the segment), base (base offset of the batch), size
+    (bytes).
+    Returns a DataFrame of two columns, sorted by base: base, and the byte of the segment's file at which the
+    batch begins. The first byte of each file is byte 0.
 
     Example: the rows (0, 0, 100), (0, 3, 80), (5, 5, 90) give (0, 0), (3, 100), (5, 0).
     """

@@ -5,7 +5,7 @@
 #
 # ## 1. What this course is
 #
-# **Time:** about thirty-five minutes to read, half an hour to rebuild. **Before:** you know what a topic, a partition and an offset are, and you read Python.
+# **Time:** about thirty-five minutes to read, twenty minutes to rebuild. **Before:** you know what a topic, a partition and an offset are, and you read Python.
 #
 # **Afterwards you can decide:** which file of a broker has an offset, and which lessons you need.
 #

@@ -3,7 +3,7 @@
 #
 # *Three functions to complete, and a method of the log manager to rewrite.*
 #
-# **Time:** half an hour: twenty minutes for the functions, ten for the rung. **Before:** the lesson [Start and stop](09b-start-and-stop.ipynb), parts 1 to 5.
+# **Time:** forty minutes: thirty minutes for the functions, ten minutes for the rung. **Before:** the lesson [Start and stop](09b-start-and-stop.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `next_log_directory.hint()` gives one hint;
@@ -33,9 +33,9 @@ from minikafka.lessons.start_and_stop.exercises import believed_checkpoint, dire
 
 # %%
 def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
-    """live_log_dirs: list of names, in the order of log.dirs. cordoned_log_dirs: set of names; a cordoned directory gets no new log
-    as long as there is a live one that is not cordoned. If all are cordoned, only the first live one is tried.
-    log_counts: dict, name → number of logs; a directory without logs is missing in it.
+    """live_log_dirs: list of names, in the order of log.dirs. cordoned_log_dirs: set of names; a cordoned
+    directory gets no new log as long as there is a live one that is not cordoned. If all are cordoned, only the
+    first live one is tried. log_counts: dict, name → number of logs; a directory without logs is missing in it.
     Returns the list of the directories to try, the best first.
 
     Example: next_log_dirs(["a", "b", "c"], set(), {"a": 3, "b": 1, "c": 2}) is ["b", "c", "a"].
@@ -52,9 +52,10 @@ next_log_directory.check(next_log_dirs)
 
 # %%
 def parse_topic_partition_name(name):
-    """name: the name of a directory in a log directory. A log in use has the name topic-partition. The others have the name
-    topic-partition.id-future, topic-partition.id-stray or topic-partition.id-delete. Returns (kind, topic, partition). kind:
-    "current", "future", "stray" or "delete". partition: an int. If a log's directory cannot have this name: ("refused", "", -1).
+    """name: the name of a directory in a log directory. A log in use has the name topic-partition. The others
+    have the name topic-partition.id-future, topic-partition.id-stray or topic-partition.id-delete. Returns
+    (kind, topic, partition). kind: "current", "future", "stray" or "delete". partition: an int. If a log's
+    directory cannot have this name: ("refused", "", -1).
 
     Example: parse_topic_partition_name("eu-orders-12") is ("current", "eu-orders", 12).
     """
@@ -69,13 +70,15 @@ directory_name.check(parse_topic_partition_name)
 
 # %%
 def read_recovery_points(text):
-    """text: the text of the checkpoint file of recovery points, found after an unclean stop. Its lines: the version, 0; the number of
-    entries; then one entry a line: topic, partition and offset, separated by one space.
-    Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty, or if the start ignores the file.
-    Returns the text "offline" if the start takes the log directory offline.
-    A file of another form takes the directory offline: Kafka treats it as a sign of a failing disk. That includes a first or second line
-    that is no number. If only the partition or the offset of an entry is no number, the start ignores the file. The lines are read in order,
-    the number of entries is compared at the end, and the first fault counts.
+    """text: the text of the checkpoint file of recovery points, found after an unclean stop. Its lines: the
+    version, 0; the number of entries; then one entry a line: topic, partition and offset, separated by one
+    space.
+    Returns a dict, "topic-partition" → offset (int). It is empty if the file is empty or ends after the
+    version, or if the start ignores the file. If two lines name the same partition, the later one counts.
+    Returns the text "offline" if the start takes the log directory offline. A file of another form takes the
+    directory offline: Kafka treats it as a sign of a failing disk. That includes a first or second line that is
+    no number. If only the partition or the offset of an entry is no number, the start ignores the file. The
+    lines are read in order, the number of entries is compared at the end, and the first fault counts.
 
     Example: read_recovery_points("0\\n1\\norders 0 4\\n") is {"orders-0": 4}.
     """
@@ -103,10 +106,10 @@ stops
 
 # %%
 def shutdown(self, broker_epoch=-1):
-    """self: the LogManager. It has cleaner (or None) with shutdown(), live_log_dirs, _logs_in_dir(log directory) (a dict of logs),
-    _checkpoint_dir(log directory), stray_logs (a dict of logs), logs_to_be_deleted (logs) and log_dirs.destroy_locks(). A log has
-    flush(force_flush_active_segment=True), close() and close_handlers(). write_clean_shutdown_file(log directory, broker_epoch) writes
-    the marker. Returns None.
+    """self: the LogManager. It has cleaner (or None) with shutdown(), live_log_dirs, _logs_in_dir(log
+    directory) (a dict of logs), _checkpoint_dir(log directory), stray_logs (a dict of logs), logs_to_be_deleted
+    (logs) and log_dirs.destroy_locks(). A log has flush(force_flush_active_segment=True), close() and
+    close_handlers(). write_clean_shutdown_file(log directory, broker_epoch) writes the marker. Returns None.
     """
     return ___
 

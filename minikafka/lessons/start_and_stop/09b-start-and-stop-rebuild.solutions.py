@@ -21,8 +21,8 @@ next_log_directory.check(next_log_dirs)
 directory_name.check(parse_topic_partition_name)
 
 # %% [markdown]
-# **Exercise 3, what a start believes.** The first fault counts, so the loop returns at once. The number of lines is compared only after all lines
-# were good.
+# **Exercise 3, what a start believes.** The first fault counts, so the loop returns at once. A file may end after its version: Kafka reads it as
+# one without entries. The number of lines is compared only after all lines were good; it may be greater than the number of partitions.
 
 # %%
 believed_checkpoint.check(read_recovery_points)

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, half an hour to rebuild. **Before:** *Loading*, *Crash and recovery*, *Background tasks*.
+# **Time:** about forty-five minutes to read, forty minutes to rebuild. **Before:** *Loading*, *Crash and recovery*, *Background tasks*.
 #
 # **Afterwards you can decide:** what a start after a crash costs, and which damaged checkpoint you may leave to the broker.
 #

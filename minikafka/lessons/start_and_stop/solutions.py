@@ -17,9 +17,11 @@ def parse_topic_partition_name(name):
 
 def read_recovery_points(text):
     lines = text.splitlines()
-    if not lines:
+    if lines and lines[0] != "0":
+        return "offline"
+    if len(lines) < 2:
         return {}
-    if lines[0] != "0" or not lines[1].isdigit():
+    if not lines[1].isdigit():
         return "offline"
     offsets = {}
     for line in lines[2:]:
@@ -29,4 +31,4 @@ def read_recovery_points(text):
         if not words[1].isdigit() or not words[2].isdigit():
             return {}
         offsets[f"{words[0]}-{words[1]}"] = int(words[2])
-    return offsets if len(offsets) == int(lines[1]) else "offline"
+    return offsets if len(lines) - 2 == int(lines[1]) else "offline"

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, three quarters of an hour to rebuild. **Before:** *Segments*, *Crash and recovery*.
+# **Time:** about fifty-five minutes to read, an hour and five minutes to rebuild. **Before:** *Segments*, *Crash and recovery*.
 #
 # **Afterwards you can decide:** which flush settings you need, and when the disk space of old records and of a deleted topic comes back.
 #

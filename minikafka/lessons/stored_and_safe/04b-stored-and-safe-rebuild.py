@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three methods of the log to rewrite.*
 #
-# **Time:** twenty minutes: ten for the functions, ten for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
+# **Time:** forty-five minutes: twenty minutes for the functions, twenty-five minutes for the rungs. **Before:** the lesson [Stored and safe](04b-stored-and-safe.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `stored_codecs.hint()` gives one hint; each
@@ -32,8 +32,9 @@ from minikafka.lessons.stored_and_safe.exercises import log_start, stored_codecs
 
 # %%
 def codecs_stored(batches, compression_type):
-    """batches: DataFrame of t (0, 1, 2 …), codec ("none", "gzip", "snappy", "lz4" or "zstd": as the batch arrives at the leader), marker
-    (BOOLEAN: the batch is the marker that ends a transaction). compression_type: the topic's compression.type, a text.
+    """batches: DataFrame of t (0, 1, 2 …), codec ("none", "gzip", "snappy", "lz4" or "zstd": as the batch
+    arrives at the leader), marker (BOOLEAN: the batch is the marker that ends a transaction). compression_type:
+    the topic's compression.type, a text.
     Returns a DataFrame of t, codec (of the batch as it is stored), ascending by t.
 
     Example: for compression.type "gzip" the row (0, 'none', false) gives (0, 'gzip').
@@ -55,7 +56,8 @@ def new_log_start(event, offset, log_start, hw):
         "segments deleted": retention has deleted segments, and offset is the base of the first one that stays;
         "truncate": the log is cut so that it ends at offset (exclusive);
         "truncate fully": all records are removed, and the log begins again at offset.
-    log_start, hw: log start and high watermark before the event. hw is exclusive. All numbers are offsets, ints.
+    log_start, hw: log start and high watermark before the event. hw is exclusive. All numbers are offsets,
+    ints.
     Returns the log start offset after the event. An event that Kafka refuses changes nothing.
 
     Example: new_log_start("delete records", 6, 2, 8) is 6.
@@ -80,8 +82,9 @@ compresses
 
 # %%
 def target_compression(log_compression, producer_compression_type):
-    """log_compression: the topic's Compression, or None if compression.type is "producer". producer_compression_type: the
-    CompressionType of the batch as it arrived. Returns the Compression of the stored batch.
+    """log_compression: the topic's Compression, or None if compression.type is "producer".
+    producer_compression_type: the CompressionType of the batch as it arrived. Returns the Compression of the
+    stored batch.
     """
     return ___
 
@@ -96,8 +99,8 @@ validates
 
 # %%
 def _validate_batch(self, first_batch, batch):
-    """self: a LogValidator; self._origin is an AppendOrigin. first_batch: the first batch of the append. batch: the batch to check.
-    Raises InvalidRecordException, or returns None.
+    """self: a LogValidator; self._origin is an AppendOrigin. first_batch: the first batch of the append. batch:
+    the batch to check. Raises InvalidRecordException, or returns None.
     """
     return ___
 
@@ -109,8 +112,9 @@ flushes
 
 # %%
 def _flush(self, offset, *, including_offset):
-    """self: a Log with _local_log. offset: everything below it must be flushed (exclusive). including_offset: True if the segment that
-    begins at offset must be flushed, too. Flushes, and sets the recovery point. Returns None.
+    """self: a Log with _local_log. offset: everything below it must be flushed (exclusive). including_offset:
+    True if the segment that begins at offset must be flushed, too. Flushes, and sets the recovery point.
+    Returns None.
     """
     return ___
 

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, twenty minutes to rebuild. **Before:** *Append*.
+# **Time:** about fifty minutes to read, forty-five minutes to rebuild. **Before:** *Append*.
 #
 # **Afterwards you can decide:** when a leader compresses a batch again, when a segment ends, what is on the device, and who can move
 # the log start.

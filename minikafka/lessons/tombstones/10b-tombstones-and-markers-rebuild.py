@@ -3,7 +3,7 @@
 #
 # *Two functions to complete, and three of the cleaner's functions to rewrite.*
 #
-# **Time:** an hour: twenty-five minutes for the functions, thirty-five for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
+# **Time:** fifty-five minutes: twenty-five minutes for the functions, thirty minutes for the rungs. **Before:** the lesson [Tombstones and markers](10b-tombstones-and-markers.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `survivors.hint()` gives one hint; each
@@ -32,12 +32,13 @@ from minikafka.lessons.tombstones.exercises import gone_tombstones, survivors
 
 # %%
 def surviving(records, end, now):
-    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN: its transaction was aborted), horizon (delete horizon of
-    its batch, ms; null if it has none). All records are in one segment, and the cleaning rewrites this whole segment. end: the offset map
-    was built from the records below end (exclusive). now: ms. Returns a DataFrame of one column, ascending: the offsets of the records
-    that stay.
+    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN: its transaction was
+    aborted), horizon (delete horizon of its batch, ms; null if it has none). All records are in one segment,
+    and the cleaning rewrites this whole segment. end: the offset map was built from the records below end
+    (exclusive). now: ms. Returns a DataFrame of one column, ascending: the offsets of the records that stay.
 
-    Example: (0, 'a', '1', false, NULL), (1, 'b', '1', false, NULL), (2, 'a', '2', false, NULL) and end 3 give 1, 2.
+    Example: (0, 'a', '1', false, NULL), (1, 'b', '1', false, NULL), (2, 'a', '2', false, NULL) and end 3 give
+    1, 2.
     """
     return ___
 
@@ -52,9 +53,11 @@ survivors.check(surviving)
 
 # %%
 def tombstones_gone(tombstones, cleanings, retention_ms):
-    """tombstones: DataFrame of offset, t (ms: when it was written). Each is the newest record of its key. cleanings: DataFrame of t (ms:
-    when it runs); a cleaning covers all records written up to that moment. retention_ms: delete.retention.ms, above 0.
-    Returns a DataFrame of offset, gone, ascending by offset. gone: the t of the cleaning that removes the tombstone, null if none does.
+    """tombstones: DataFrame of offset, t (ms: when it was written). Each is the newest record of its key.
+    cleanings: DataFrame of t (ms: when it runs); a cleaning covers all records written up to that moment.
+    retention_ms: delete.retention.ms, above 0.
+    Returns a DataFrame of offset, gone, ascending by offset. gone: the t of the cleaning that removes the
+    tombstone, null if none does.
 
     Example: the tombstone (3, 0), cleanings at 100, 600 and 1200, and the retention 1000 give (3, 1200).
     """
@@ -80,7 +83,8 @@ delays
 
 # %%
 def max_compaction_delay(log, first_dirty_offset, now):
-    """log: it has non_active_log_segments_from(offset) and config.max_compaction_lag_ms. A segment has get_first_batch_timestamp() (ms). now: ms.
+    """log: it has non_active_log_segments_from(offset) and config.max_compaction_lag_ms. A segment has
+    get_first_batch_timestamp() (ms). now: ms.
     Returns by how many ms the log has waited longer than max_compaction_lag_ms, an int; 0 if it has not.
     """
     return ___
@@ -93,10 +97,11 @@ retains
 
 # %%
 def should_retain_records(self, batch, columns):
-    """self: it has current_time (ms) and _offset_map. The map has latest_offset (inclusive) and get_columns(columns), which returns for each
-    record the newest offset of its key, −1 for a key that the map does not have. batch: it has delete_horizon_ms (ms or None). columns: the
-    records of the batch, with count, offsets[n], key(n) and value(n) (bytes or None), n from 0. No record belongs to an aborted
-    transaction. Returns a list of BOOLEANs, one for each record: True if it stays.
+    """self: it has current_time (ms) and _offset_map. The map has latest_offset (inclusive) and
+    get_columns(columns), which returns for each record the newest offset of its key, −1 for a key that the map
+    does not have. batch: it has delete_horizon_ms (ms or None). columns: the records of the batch, with count,
+    offsets[n], key(n) and value(n) (bytes or None), n from 0. No record belongs to an aborted transaction.
+    Returns a list of BOOLEANs, one for each record: True if it stays.
     """
     return ___
 
@@ -110,9 +115,11 @@ checks
 
 # %%
 def check_batch_retention(self, batch):
-    """batch: it has is_control_batch, delete_horizon_ms (ms or None) and next_offset. self: it has current_time (ms), _transaction_metadata,
-    _is_last_of_producer(batch) and _upper_bound_offset (the first uncleanable offset). Sets self._discard_batch_records.
-    Returns BatchRetentionResult(a BatchRetention, True if the batch is a marker whose transaction has no data left).
+    """batch: it has is_control_batch, delete_horizon_ms (ms or None) and next_offset. self: it has current_time
+    (ms), _transaction_metadata, _is_last_of_producer(batch) and _upper_bound_offset (the first uncleanable
+    offset). Sets self._discard_batch_records.
+    Returns BatchRetentionResult(a BatchRetention, True if the batch is a marker whose transaction has no data
+    left).
     """
     return ___
 

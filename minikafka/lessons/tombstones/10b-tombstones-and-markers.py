@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty minutes to read, an hour to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
+# **Time:** about forty minutes to read, fifty-five minutes to rebuild. **Before:** *Producers and transactions*; *Read isolation*; *Compaction*.
 #
 # **Afterwards you can decide:** how long a consumer of a compacted topic may be away, when a deletion leaves the disk, and what a transaction leaves there.
 #
@@ -57,7 +57,7 @@ diagram("tombstones")
 # ## 3. The rules
 #
 # 1. A tombstone that is the newest record of its key stays until its delete horizon.
-# 2. A record of an aborted transaction goes, and supersedes no other record.
+# 2. A record of an aborted transaction goes, and replaces no other record.
 # 3. A marker stays as long as any batch of its transaction.
 # 4. Reading the committed records of the log from its beginning gives the same table after a cleaning as before.
 # 5. A cleaning does not change log start, high watermark, log end, or what the log knows of its producers.
@@ -143,7 +143,7 @@ erratum(
 #
 # A cleaner does not clean a log until its dirty ratio is above `min.cleanable.dirty.ratio`, so the first cleaning may come late. `max.compaction.lag.ms` makes a log cleanable at any ratio, if the first batch of a dirty segment is older than that (the active segment does not count).
 #
-# With `min.compaction.lag.ms` a cleaning ends before the first segment that has a record younger than that. A consumer less far behind than that sees every record, if timestamps are close to the time of the append. `grab` returns the log to clean, or None:
+# With `min.compaction.lag.ms` a cleaning ends before the first segment that has a record younger than that. A consumer that is less than that behind sees every record, if timestamps are close to the time of the append. `grab` returns the log to clean, or None:
 
 # %%
 lag = {"min": fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": HOUR}, name="young-0")}
@@ -321,7 +321,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 #
 # - A consumer that keeps a table must always be less than `delete.retention.ms` behind. If it was not, it must read again from the beginning.
 # - The clock of a tombstone starts at the first cleaning that keeps it. That cleaning may come late: only `max.compaction.lag.ms` makes it come at any dirty ratio.
-# - Aborted records never get into the offset map: they go, and supersede no other record.
+# - Aborted records never get into the offset map: they go, and replace no other record.
 # - A marker stays as long as anything of its transaction is left, then until its own horizon.
 # - While the log remembers a producer, the header of the producer's last batch stays: the log needs its sequence number to recognise a duplicate. (A marker of transaction version 2 ends this: it brings a new epoch.)
 #
@@ -330,7 +330,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # | in the part that is cleaned | what becomes of it |
 # |:---|:---|
 # | a tombstone, the newest of its key | gets a delete horizon; goes at the first cleaning at or after that time |
-# | a record of an aborted transaction | goes, newest or not, and supersedes no other record |
+# | a record of an aborted transaction | goes, newest or not, and replaces no other record |
 # | a marker | stays as long as anything of its transaction is left; then it gets a horizon, and goes; its header stays if nothing else tells its producer's epoch |
 # | a producer's last batch, if no record of it is left | its header stays until the producer writes again, gets a new epoch, or is forgotten |
 # | the batch that ends right below the first uncleanable offset, if no record of it is left | its header stays for that round |

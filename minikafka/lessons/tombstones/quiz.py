@@ -40,8 +40,8 @@ QUESTIONS = (
         " these are cleaned. Then comes `c=1` in the active segment. Which offsets does the application of a"
         " `read_committed` consumer get afterwards?",
         hidden_by_an_aborted_record,
-        "Aborted records never get into the offset map, so `a=9` supersedes nothing.",
-        card="a record of an aborted transaction | goes, newest or not, and supersedes no other record",
+        "Aborted records never get into the offset map, so `a=9` replaces nothing.",
+        card="a record of an aborted transaction | goes, newest or not, and replaces no other record",
     ),
     Question(
         CHOOSE,

@@ -3,7 +3,7 @@
 #
 # *Four functions to complete, and four methods to rewrite: three of the broker's sockets, one of its fetch sessions.*
 #
-# **Time:** an hour and ten minutes: half of it for the functions, half for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
+# **Time:** an hour and twenty-five minutes: forty minutes for the functions, forty-five minutes for the rungs. **Before:** the lesson [The wire](14-wire.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill: write your code there and run the cell. `check` answers *correct*, *not attempted*, or *not yet*; with *not yet*
 # it shows the first difference. For help, call `hint()` or `solution()` of the object that has `check`. `header_fields.hint()` gives one hint; each
@@ -34,11 +34,12 @@ from minikafka.lessons.wire.exercises import answer_times, header_fields, sessio
 
 # %%
 def read_header(request, first_flexible):
-    """request: bytes of a request, without the four bytes of its size. first_flexible: dict, API key → the first version whose requests have a
-    flexible header. Returns (API key, version, correlation id, client id, number of bytes of the header). The client id of a client without one
-    (null) is "".
+    """request: bytes of a request, without the four bytes of its size. first_flexible: dict, API key → the
+    first version whose requests have a flexible header. Returns (API key, version, correlation id, client id,
+    number of bytes of the header). The client id of a client without one (null) is "".
 
-    Example: the bytes 00 12 00 00 00 00 00 01 00 04 and the letters shop, with {18: 3}, give (18, 0, 1, "shop", 14).
+    Example: the bytes 00 12 00 00 00 00 00 01 00 04 and the letters shop, with {18: 3}, give (18, 0, 1, "shop",
+    14).
     """
     return ___
 
@@ -53,11 +54,14 @@ header_fields.check(read_header)
 
 # %%
 def found_whole(pieces, requests):
-    """pieces: DataFrame of connection, place (of the piece among all that arrive, from 0), bytes. requests: DataFrame of connection, number, size
-    (in bytes, without the four bytes of the size itself). A connection's requests follow each other by their numbers.
-    Returns a DataFrame of connection, number, place: after which piece the request is whole; ascending. One that is never whole is left out.
+    """pieces: DataFrame of connection, place (of the piece among all that arrive, from 0), bytes. requests:
+    DataFrame of connection, number, size (in bytes, without the four bytes of the size itself). A connection's
+    requests follow each other by their numbers.
+    Returns a DataFrame of connection, number, place: after which piece the request is whole; ascending. One
+    that is never whole is left out.
 
-    Example: the pieces ('A', 0, 14), ('A', 1, 10) and the requests ('A', 1, 8), ('A', 2, 8) give ('A', 1, 0), ('A', 2, 1).
+    Example: the pieces ('A', 0, 14), ('A', 1, 10) and the requests ('A', 1, 8), ('A', 2, 8) give ('A', 1, 0),
+    ('A', 2, 1).
     """
     return ___
 
@@ -70,9 +74,10 @@ whole_requests.check(found_whole)
 
 # %%
 def in_order(requests):
-    """requests: DataFrame of connection, number (rising in the order in which the requests of a connection were sent), whole_ms (when its last byte
-    has come), work_ms (how long the work takes). Returns a DataFrame of connection, number, handed_ms (when the work begins), answered_ms (when it
-    ends); ascending by connection and number.
+    """requests: DataFrame of connection, number (rising in the order in which the requests of a connection were
+    sent), whole_ms (when its last byte has come), work_ms (how long the work takes). Returns a DataFrame of
+    connection, number, handed_ms (when the work begins), answered_ms (when it ends); ascending by connection
+    and number.
 
     Example: ('A', 1, 0, 8), ('A', 2, 3, 2) give ('A', 1, 0, 8), ('A', 2, 8, 10).
     """
@@ -88,10 +93,11 @@ answer_times.check(in_order)
 
 # %%
 def next_partitions(session, named, forgotten, news):
-    """session: list of the partitions (numbers) that the broker remembers, in the order in which it reads them. named: list of those that the
-    request names, forgotten: list of those that it forgets. news: dict, partition → how many records were found (0: no record, but a new high
-    watermark); a partition that is not in it has no news. Returns two lists: the partitions in the answer, in the order of the session; and the
-    session's partitions in the order in which they are read next.
+    """session: list of the partitions (numbers) that the broker remembers, in the order in which it reads them.
+    named: list of those that the request names, forgotten: list of those that it forgets. news: dict, partition
+    → how many records were found (0: no record, but a new high watermark); a partition that is not in it has no
+    news. Returns two lists: the partitions in the answer, in the order of the session; and the session's
+    partitions in the order in which they are read next.
 
     Example: next_partitions([0, 1, 2], [], [], {1: 3}) is ([1], [0, 2, 1]).
     """
@@ -121,8 +127,9 @@ header
 
 # %%
 def read(cls, source):
-    """cls: RequestHeader, made of api_key, api_version, correlation_id, client_id. source: a MessageBytes in front of the header. It has
-    read_int(size in bytes), read_unsigned_varint(), and read_array(size in bytes). Returns the header; `source` is then in front of the body.
+    """cls: RequestHeader, made of api_key, api_version, correlation_id, client_id. source: a MessageBytes in
+    front of the header. It has read_int(size in bytes), read_unsigned_varint(), and read_array(size in bytes).
+    Returns the header; `source` is then in front of the body.
     """
     return ___
 
@@ -136,9 +143,10 @@ frame
 
 # %%
 def receive(self, scratch):
-    """self: a KafkaChannel. It has _request (a bytearray, or None), _received (how many of its bytes have come), _ahead (bytes that came behind
-    the last request), _begin_request(), _read_into(room), which returns a number of bytes, waits_for_memory, and mute_state. scratch: room to read
-    into, a memoryview. Returns a request (a bytearray without its size), or None.
+    """self: a KafkaChannel. It has _request (a bytearray, or None), _received (how many of its bytes have
+    come), _ahead (bytes that came behind the last request), _begin_request(), _read_into(room), which returns a
+    number of bytes, waits_for_memory, and mute_state. scratch: room to read into, a memoryview. Returns a
+    request (a bytearray without its size), or None.
     """
     return ___
 
@@ -152,8 +160,9 @@ respond
 
 # %%
 def _respond(self, channel, answer):
-    """self: the SocketServer. It has _close(channel), _unmute(channel), _is_active(channel), and _go_on_sending(channel, send). channel: a
-    KafkaChannel with is_open and send(pieces). answer: NoBytes.NO_RESPONSE, NoBytes.CLOSE, or an answer with pieces. Returns None.
+    """self: the SocketServer. It has _close(channel), _unmute(channel), _is_active(channel), and
+    _go_on_sending(channel, send). channel: a KafkaChannel with is_open and send(pieces). answer:
+    NoBytes.NO_RESPONSE, NoBytes.CLOSE, or an answer with pieces. Returns None.
     """
     return ___
 
@@ -173,9 +182,10 @@ news
 
 # %%
 def maybe_update_response_data(self, response):
-    """self: a CachedPartition, what the broker remembers of one partition of a session. It has high_watermark and local_log_start_offset: what the
-    reader knows, −1 for unknown. response: what was found in the partition now, with records (bytes), high_watermark, log_start_offset,
-    preferred_read_replica, error_code, and diverging_epoch.epoch. Returns whether the answer must have the partition, a bool.
+    """self: a CachedPartition, what the broker remembers of one partition of a session. It has high_watermark
+    and local_log_start_offset: what the reader knows, −1 for unknown. response: what was found in the partition
+    now, with records (bytes), high_watermark, log_start_offset, preferred_read_replica, error_code, and
+    diverging_epoch.epoch. Returns whether the answer must have the partition, a bool.
     """
     return ___
 

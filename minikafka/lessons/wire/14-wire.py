@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty-five minutes to read, an hour and ten minutes to rebuild. **Before:** *The produce path*.
+# **Time:** about fifty-five minutes to read, an hour and twenty-five minutes to rebuild. **Before:** *The produce path*.
 #
 # **Afterwards you can decide:** how many connections a client needs, and what its time-outs are worth.
 #

@@ -146,7 +146,7 @@ class Cleaner:
         dirty = log.log_segments_between(start, end)
         next_segment_start_offsets = [segment.base_offset for segment in dirty[1:]] + [end]
 
-        # 2. Leave out aborted transactions: an aborted record must not supersede an older one.
+        # 2. Leave out aborted transactions: an aborted record must not replace an older one.
         transaction_metadata = CleanedTransactionMetadata()
         transaction_metadata.add_aborted_transactions(log.collect_aborted_transactions(start, end))
 

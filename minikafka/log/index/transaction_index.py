@@ -165,10 +165,13 @@ class TransactionIndex:
         """
         found = []
         for aborted_txn in self._entries():
+            # 1. Note a transaction that has records between both offsets.
             if aborted_txn.last_offset >= fetch_offset and aborted_txn.first_offset < upper_bound_offset:
                 found.append(aborted_txn)
+            # 2. Was every transaction that begins below the bound decided then? No later entry can overlap: stop.
             if aborted_txn.last_stable_offset >= upper_bound_offset:
                 return TxnIndexSearchResult(found, is_complete=True)
+        # 3. This index has no more entries: the next segment's may have some.
         return TxnIndexSearchResult(found, is_complete=False)
 
     def sanity_check(self) -> None:

@@ -173,14 +173,18 @@ class FileRecords:
         """
         previous = None
         for batch in self.batches_from(starting_position):
+            # 1. Does a batch begin at the offset? Then it is this one.
             base_offset = batch.base_offset
             if base_offset == target_offset:
                 return LogOffsetPosition.from_batch(batch)
+            # 2. Does it begin after the offset? Then it is the batch before, if that one reaches so far; else this one.
             if base_offset > target_offset:
                 if previous is not None and previous.last_offset >= target_offset:
                     return LogOffsetPosition.from_batch(previous)
                 return LogOffsetPosition.from_batch(batch)
+            # 3. It begins below the offset: remember it, and look at the next one.
             previous = batch
+        # 4. No more batches: it is the last one, if that one reaches the offset.
         if previous is not None and previous.last_offset >= target_offset:
             return LogOffsetPosition.from_batch(previous)
         return None

@@ -93,7 +93,7 @@ verdicts AS (
     SELECT accepted_records.*, op < :op AND segment < :clean AND gone_at IS NULL AND marker = '' AS rewritten,
            CASE WHEN txn.fate = 'abort' THEN 'aborted'
                 WHEN offset >= :clean THEN NULL
-                WHEN offset < newest THEN 'superseded'
+                WHEN offset < newest THEN 'replaced'
                 WHEN tombstone AND horizon <= :now THEN 'deleted' END AS verdict
     FROM accepted_records LEFT JOIN mapped USING (key))
 SELECT op, batch_last, timestamp, segment, offset, key, marker, tombstone, txn,
@@ -138,7 +138,7 @@ def accepted_records(workload: Workload, spark=None):
     Columns: `op` that appended it, `offset`, `segment` (the base offset of its segment), `key` (null: none),
     `tombstone`, `marker` (`commit`, `abort`, or empty), `fate` (how its transaction ended; null: not yet, or none),
     `horizon` (from when a tombstone may go, in ms; null: no cleaning has met the batch so far), `gone_at` (the
-    operation that removed it; null: it is still there) and `why` (`superseded`, `deleted` for a tombstone past its
+    operation that removed it; null: it is still there) and `why` (`replaced`, `deleted` for a tombstone past its
     horizon, `aborted`). Raises ValueError with the reason if the queries do not know the workload.
     """
     if reason := survivors.refuses(workload):

@@ -100,6 +100,27 @@ def test_a_picture_is_shown_as_wide_as_it_was_drawn(visit, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_folded_table_looks_as_one_that_is_not_folded(visit):
+    page = visit("98-small")
+    page.evaluate("""() => {
+        const table = '<div class="output scroll"><table class="asked"><tr><td>1</td></tr></table></div>';
+        const both = `${table}<details open><summary>folded</summary>${table}</details>`;
+        document.querySelector("article").insertAdjacentHTML("beforeend", both);
+    }""")
+    plain, folded = page.evaluate("""[...document.querySelectorAll(".asked td")].map(cell => {
+        const { padding, borderBottomWidth, textAlign } = getComputedStyle(cell);
+        return { padding, borderBottomWidth, textAlign };
+    })""")
+    assert folded == plain and plain["borderBottomWidth"] == "1px"
+
+
+def test_what_a_cell_prints_is_not_cut_on_a_wide_page(visit):
+    page = visit("98-small", 1280)
+    page.evaluate("""() => document.querySelector("article").insertAdjacentHTML(
+        "beforeend", ["output", "words"].map(kind => `<pre class="${kind}">${"word ".repeat(99)}</pre>`).join(""))""")
+    assert page.evaluate("[...document.querySelectorAll('pre')].every(pre => pre.scrollWidth <= pre.clientWidth)")
+
+
 def test_the_slider_moves_by_mouse_and_by_keyboard(visit):
     page = visit("98-small")
     page.get_by_text("What the run shows").click()

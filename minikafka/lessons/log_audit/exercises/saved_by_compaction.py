@@ -34,9 +34,9 @@ def _case(name: str, story: str) -> AskedCase:
         return as_rows(
             records.sparkSession.sql(
                 """WITH judged AS (
-                       SELECT CAST(key AS STRING) AS key, offset < max(offset) OVER (PARTITION BY key) AS superseded
+                       SELECT CAST(key AS STRING) AS key, offset < max(offset) OVER (PARTITION BY key) AS replaced
                        FROM {records} WHERE offset < {end})
-                   SELECT key, count_if(superseded) AS removed FROM judged GROUP BY key
+                   SELECT key, count_if(replaced) AS removed FROM judged GROUP BY key
                    HAVING removed > 0 ORDER BY key""",
                 records=records,
                 end=end,

@@ -17,6 +17,8 @@ _RECORDS = 9
 _TEXTS = (
     ("two lines", "0\n2\norders 0 4\nusers 1 6\n"),
     ("no byte", ""),
+    ("the version alone", "0\n"),
+    ("another version, alone", "1\n"),
     ("another version", "1\n1\norders 0 4\n"),
     ("a version that is no number", "zero\n1\norders 0 4\n"),
     ("a number of entries that is no number", "0\none\norders 0 4\n"),
@@ -27,6 +29,7 @@ _TEXTS = (
     ("a line of two words behind a bad number", "0\n2\norders 0 four\nusers 1\n"),
     ("a bad number behind a line of two words", "0\n2\norders 0\nusers 1 six\n"),
     ("a bad number and a line too few", "0\n3\norders zero 4\nusers 1 6\n"),
+    ("a partition twice", "0\n2\norders 0 6\norders 0 4\n"),
 )
 
 
@@ -44,7 +47,7 @@ def _spark_says() -> dict[int, Any]:
                       FROM words),
            first_bad AS (SELECT number, min_by(verdict, place) AS bad FROM judged WHERE verdict <> 'good' GROUP BY number),
            counted AS (SELECT number, count_if(place > 1) AS n, max(IF(place = 1, try_cast(line AS INT), NULL)) AS said,
-                              array_sort(collect_list(struct(concat(w[0], '-', get(w, 1)) AS p, get(w, 2) AS o))
+                              array_sort(collect_list(struct(place, concat(w[0], '-', get(w, 1)) AS p, get(w, 2) AS o))
                                          FILTER (WHERE place > 1)) AS entries
                        FROM judged GROUP BY number)
            SELECT number, coalesce(bad, IF(n <> said, 'offline', 'good')), entries
@@ -52,7 +55,7 @@ def _spark_says() -> dict[int, Any]:
         lines=(lines, "number INT, place INT, line STRING"),
     )
     return {
-        number: _OFFLINE if verdict == _OFFLINE else {p: int(o) for p, o in entries} if verdict == "good" else {}
+        number: _OFFLINE if verdict == _OFFLINE else {p: int(o) for _, p, o in entries} if verdict == "good" else {}
         for number, (verdict, entries) in found.items()
     }
 
@@ -83,9 +86,20 @@ def _manager_says(factory: Any, text: str) -> Any:
         return {name: offset for name, offset in points.items() if offset}
 
 
-def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFLINE, head=_OFFLINE, empty="nothing"):
+def _read(
+    *,
+    bad_number="file",
+    bad_line=_OFFLINE,
+    count=_OFFLINE,
+    version=_OFFLINE,
+    head=_OFFLINE,
+    empty="nothing",
+    cut="nothing",
+    twice="nothing",
+):
     """A wrong answer, where not told otherwise the right one. A fault is `offline`, or costs the `file`, the `line`, or
-    `nothing`. `head`: the version or the number of entries is no number.
+    `nothing`. `head`: the version or the number of entries is no number. `cut`: the file ends after the version.
+    `twice`: two lines name one partition.
     """
 
     def read_recovery_points(text):
@@ -93,8 +107,10 @@ def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFL
         if not lines:
             return _OFFLINE if empty == _OFFLINE else {}
         faults = [version] if lines[0] != "0" and lines[0].isdigit() else []
-        if not (lines[0] + lines[1]).isdigit():
+        if not "".join(lines[:2]).isdigit():
             faults.append(head)
+        if len(lines) == 1:
+            return _OFFLINE if _OFFLINE in (*faults, cut) else {}
         for line in lines[2:]:
             words = line.split()
             fault = bad_line if len(words) != 3 else bad_number if not (words[1] + words[2]).isdigit() else None
@@ -104,6 +120,8 @@ def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFL
                 faults.append(fault)
         if lines[1].isdigit() and len(lines) - 2 != int(lines[1]):
             faults.append(count)
+        if len(found) < len(lines) - 2:
+            faults.append(twice)
         fault = next((fault for fault in faults if fault != "nothing"), None)
         return {} if fault == "file" else found if fault is None else fault
 
@@ -116,12 +134,13 @@ believed_checkpoint = Exercise(
     judged_by_spark,
     solutions.read_recovery_points,
     hints=[
-        "The file has version 0, the number of entries, then the entries. An empty file is not damaged: it has no "
-        "recovery points.",
+        "The file has version 0, the number of entries, then the entries. An empty file is not damaged, nor is one that "
+        "ends after its version: it has no recovery points.",
         "The directory goes offline if the version is not 0, if the second line is not a number, if an entry does not "
         "have three words, or if there are more or fewer entries than announced. If a partition or an offset is not a "
         "number, only the file is ignored.",
-        "The lines are read in order, and the first fault counts. The number of entries is compared at the end.",
+        "The lines are read in order, and the first fault counts. The number of entries is compared at the end. Count the "
+        "lines, not the partitions: two lines may name the same one.",
     ],
     beliefs=[
         Belief(
@@ -162,6 +181,15 @@ believed_checkpoint = Exercise(
             _read(empty=_OFFLINE),
             "You take the directory offline because of an empty file. Kafka's log manager creates an empty file in "
             "each new directory; it has no entries.",
+        ),
+        Belief(
+            _read(cut=_OFFLINE),
+            "You take the directory offline because the file ends after its version. Kafka reads such a file as one "
+            "without entries.",
+        ),
+        Belief(
+            _read(twice=_OFFLINE),
+            "You count partitions. Kafka counts the lines of the file: two lines may name the same partition.",
         ),
     ],
 )
