@@ -26,57 +26,98 @@ class SegmentEnd(NamedTuple):
     """The end of a segment.
 
     `next_offset`: the offset after the last whole batch, None if there is none. `last_timestamp`: the largest (ms), -1
-    if there is none. `bytes_behind`: how many bytes follow the last whole batch.
+    if there is none. `bytes_behind`: how many bytes follow the last whole batch. `is_all_seen`: whether no damage that
+    was met may hide a batch with a larger timestamp. `is_confirmed`: whether the time index ends with the largest
+    timestamp of a batch that is there, so that in a sealed segment none has a larger one.
     """
 
     next_offset: int | None
     last_timestamp: int
     bytes_behind: int
+    is_all_seen: bool
+    is_confirmed: bool
 
 
 def find_end(log: Path) -> SegmentEnd:
     """The end of the segment with the file `log`; no CRC is checked, and no file is changed.
 
-    An index entry is trusted if there is a batch at the place that it names. Raises OSError, and KafkaException for a
-    file of 2 GiB or more.
+    An index entry is trusted if the batch that it names is there. Raises OSError, and KafkaException for a file of
+    2 GiB or more.
     """
     records = FileRecords.open(log, mutable=False)
     try:
-        base_offset = int(log.name.partition(".")[0])
-        entry = _last_entry_of(log.with_suffix(INDEX_FILE_SUFFIX), OFFSET_ENTRY)
-        return end_of(records, base_offset, entry, _last_entry_of(log.with_suffix(TIME_INDEX_FILE_SUFFIX), TIME_ENTRY))
+        return end_of(
+            records,
+            int(log.name.partition(".")[0]),
+            lambda most: _last_entry_of(log.with_suffix(INDEX_FILE_SUFFIX), OFFSET_ENTRY, most),
+            _last_entry_of(log.with_suffix(TIME_INDEX_FILE_SUFFIX), TIME_ENTRY),
+        )
     finally:
         records.close_handlers()
 
 
 def end_of(
-    records: FileRecords, base_offset: int, entry: IndexEntry | None, time_entry: IndexEntry | None
+    records: FileRecords,
+    base_offset: int,
+    offset_entry: Callable[[int | None], IndexEntry | None],
+    time_entry: IndexEntry | None,
 ) -> SegmentEnd:
-    """The end of the segment `records`, with the last entries of its indexes, None where they have none."""
-    position = 0
-    if entry is not None and _has_batch(records, entry[1], base_offset + entry[0]):
-        position = entry[1]
+    """The end of the segment `records`.
+
+    `offset_entry(most)` is its offset index's last entry of an offset up to `most` (None for any), `time_entry` its
+    time index's last entry; None where there is none.
+    """
+    position = _position_of(records, base_offset, offset_entry, None)
     end, next_offset, last_timestamp = position, None, NO_TIMESTAMP
     for batch in _whole_batches(records, position):
         end = batch.position + batch.size_in_bytes
         next_offset = batch.next_offset
         last_timestamp = max(last_timestamp, batch.max_timestamp)
-    if time_entry is not None and next_offset is not None:
-        last_timestamp = max(last_timestamp, time_entry[0])
-    return SegmentEnd(next_offset, last_timestamp, records.size_in_bytes - end)
+    bytes_behind = records.size_in_bytes - end
+    # What lies before `position` has no larger timestamp than the time index tells, up to its last entry's batch.
+    seen_to, is_confirmed = 0, False
+    if time_entry is not None:
+        offset = base_offset + time_entry[1]
+        near = _position_of(records, base_offset, offset_entry, time_entry[1])
+        holder = next((batch for batch in _whole_batches(records, near) if batch.last_offset >= offset), None)
+        is_confirmed = holder is not None and holder.max_timestamp == time_entry[0]
+        if holder is not None and is_confirmed:
+            last_timestamp = max(last_timestamp, time_entry[0])
+            seen_to = min(holder.position, position)
+    if seen_to < position:
+        for batch in _whole_batches(records, seen_to):
+            seen_to = batch.position
+            if seen_to >= position:
+                break
+            last_timestamp = max(last_timestamp, batch.max_timestamp)
+    return SegmentEnd(next_offset, last_timestamp, bytes_behind, seen_to == position and not bytes_behind, is_confirmed)
 
 
-def last_entry(read: Callable[[int, int], bytes], size: int, entry: Struct) -> IndexEntry | None:
+def _position_of(
+    records: FileRecords, base_offset: int, offset_entry: Callable[[int | None], IndexEntry | None], most: int | None
+) -> int:
+    """Where the batch of the last entry of an offset up to `most` begins that has one; 0 where there is none."""
+    while (entry := offset_entry(most)) is not None:
+        if _has_batch(records, entry[1], base_offset + entry[0]):
+            return entry[1]
+        most = entry[0] - 1
+    return 0
+
+
+def last_entry(
+    read: Callable[[int, int], bytes], size: int, entry: Struct, most: int | None = None
+) -> IndexEntry | None:
     """The last entry of an index of `size` bytes, before the zeros that fill it while it is in use; None if none.
 
-    `read(position, size)` reads the file. Every slot before the zeros has an entry, so halving finds where they begin.
+    `most`: the last one whose first number is no larger. `read(position, size)` reads the file. Every slot before the
+    zeros has an entry, and entries ascend, so halving finds it.
     """
     low, high = 0, size // entry.size
     last = None
     while low < high:
         middle = (low + high) // 2
         data = read(middle * entry.size, entry.size)
-        if len(data) == entry.size and any(data):
+        if len(data) == entry.size and any(data) and (most is None or entry.unpack(data)[0] <= most):
             last, low = entry.unpack(data), middle + 1
         else:
             high = middle
@@ -127,8 +168,8 @@ def _first(batches: Iterator[FileChannelRecordBatch]) -> list[FileChannelRecordB
     return []
 
 
-def _last_entry_of(file: Path, entry: Struct) -> IndexEntry | None:
-    """The last entry of an index file; None if there is none, or no file."""
+def _last_entry_of(file: Path, entry: Struct, most: int | None = None) -> IndexEntry | None:
+    """The last entry of an index file, as `last_entry` finds it; None if there is none, or no file."""
     try:
         if objection_to(file) is not None:
             return None
@@ -136,6 +177,6 @@ def _last_entry_of(file: Path, entry: Struct) -> IndexEntry | None:
     except FileNotFoundError:
         return None
     try:
-        return last_entry(channel.read, channel.size, entry)
+        return last_entry(channel.read, channel.size, entry, most)
     finally:
         channel.close()

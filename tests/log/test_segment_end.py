@@ -14,17 +14,23 @@ from minikafka.record.format.record import SimpleRecord
 NOW = 1_700_000_000_000
 
 
-def test_the_largest_timestamp_is_that_of_an_earlier_batch_which_only_the_time_index_tells(tmp_path):
-    log = Log.open(tmp_path / "t-0", {"index.interval.bytes": "1"})
-    for late_by in (0, 5000, 4000, 3000):
-        record = SimpleRecord(NOW - late_by, b"k", b"v")
-        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), leader_epoch=0)
-    log.close()
+def test_the_largest_timestamp_is_that_of_an_earlier_batch(tmp_path):
+    """The time index tells it; without one, or where it lies, the batches do."""
+    with Log.open(tmp_path / "t-0", {"index.interval.bytes": "1"}) as log:
+        for late_by in (0, 5000, 4000, 3000):
+            record = SimpleRecord(NOW - late_by, b"k", b"v")
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), leader_epoch=0)
     segment = tmp_path / "t-0" / f"{0:020}.log"
-    end = find_end(segment)
-    assert (end.next_offset, end.last_timestamp) == (4, NOW)
-    segment.with_suffix(".timeindex").unlink()
-    assert find_end(segment).last_timestamp == NOW - 3000
+    time_index = segment.with_suffix(".timeindex")
+    entry = time_index.read_bytes()
+    for lie in (entry, b"", bytes(12), (NOW + 1).to_bytes(8, "big") + entry[8:], entry[:8] + (3).to_bytes(4, "big")):
+        time_index.write_bytes(lie)
+        assert find_end(segment) == (4, NOW, 0, True, lie == entry)
+    time_index.unlink()
+    assert find_end(segment) == (4, NOW, 0, True, False)
+    data = segment.read_bytes()
+    segment.write_bytes(data[:80] + bytes(4) + data[84:])
+    assert find_end(segment) == (4, NOW, 0, False, False)
 
 
 @pytest.mark.parametrize(("kind", "first"), [("CreateTime", NOW - 5), ("LogAppendTime", NOW)])

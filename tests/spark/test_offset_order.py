@@ -184,32 +184,3 @@ def test_a_batch_that_is_there_twice_is_told_and_not_given(copy):
             rows(copy, maxBytesPerTask=size)
     kept = [row["offset"] for row in rows(copy, mode="DROPMALFORMED")]
     assert kept == [each for each in range(300) if not base_offset <= each < base_offset + RECORDS_A_BATCH]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", ["records", "batches"])
-@pytest.mark.parametrize(
-    ("place", "bytes_"), [(60, b"\xff"), (8, (3).to_bytes(4, "big")), (0, (7).to_bytes(8, "big")), (16, b"\x09")],
-    ids=["checksum", "size", "base offset", "magic"],
-)  # fmt: skip
-def test_damage_is_told_where_it_may_have_taken_records_of_what_is_asked_for(copy, place, bytes_, table):
-    all_offsets = set(range(300))
-    for log, position, first in batches(copy)[3:-1:17]:
-        sound = log.read_bytes()
-        log.write_bytes(sound[: position + place] + bytes_ + sound[position + place + len(bytes_) :])
-        lost = all_offsets - {row["offset"] for row in rows(copy, mode="DROPMALFORMED")}
-        assert first in lost
-        told = 0
-        for start in range(0, 300, 3):
-            bounds = {"startingOffsets": f'{{"t":{{"0":{start}}}}}', "endingOffsets": f'{{"t":{{"0":{start + 3}}}}}'}
-            read = rows(copy, mode="PERMISSIVE", table=table, **bounds)
-            is_told = any(row["_corrupt"] for row in read)
-            told += is_told
-            if lost & {start, start + 1, start + 2}:
-                assert is_told
-                with pytest.raises(CorruptRecordException):
-                    rows(copy, table=table, **bounds)
-            if place == 60:
-                assert is_told == bool(lost & {start, start + 1, start + 2})
-        assert told <= 2 + len(lost)
-        log.write_bytes(sound)

@@ -69,7 +69,7 @@ class OffsetOrder:
         if self.ascends(batches, following):
             return {}
         base, end, due = self._segment.base_offset, self._segment.end_offset, self._reached + 1
-        if end is not None and _may_overlap_the_next(self._segment):
+        if end is not None and may_overlap_the_next(self._segment):
             end = None
         found: dict[int, CorruptRecordException] = {}
         spans: list[tuple[int, int]] = []
@@ -136,7 +136,7 @@ def _longest_chains(spans: list[tuple[int, int]]) -> list[int]:
     return lengths
 
 
-def _may_overlap_the_next(segment: DiskSegment) -> bool:
+def may_overlap_the_next(segment: DiskSegment) -> bool:
     """Whether a compaction was under way when the segment was found, or is now; or it is one of tiered storage."""
     directory, name = os.path.split(segment.path)
     if is_tiered_segment(name):

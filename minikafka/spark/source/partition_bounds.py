@@ -7,10 +7,13 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, segments_in
-from minikafka.spark.source.segment_positions import batches_from, end_of_segment
+from minikafka.spark.source.offset_order import may_overlap_the_next
+from minikafka.spark.source.segment_positions import SegmentPositions, end_of_segment
 from minikafka.spark.source.source_options import EARLIEST, LATEST, Border, SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.transactions_on_disk import Aborted, transactions_before
@@ -35,6 +38,13 @@ class PartitionBounds(NamedTuple):
     whole: bool
     unstable: Damage | None = None
     lost: Damage | None = None
+
+
+class Hidden(NamedTuple):
+    """What a damage hides: offsets below `end_offset`, with which the next sound batch begins; None where none came."""
+
+    damage: Damage
+    end_offset: int | None = None
 
 
 class Bounds:
@@ -87,8 +97,8 @@ class Bounds:
         Offsets that are asked for and are not there are a damage.
         """
         readable = self.readable(partition)
-        start = self._border(partition, readable, self._options.starting, ending=False)
-        end = self._border(partition, readable, self._options.ending, ending=True)
+        start = self._border(partition, readable, self._options.starting, None)
+        end = self._border(partition, readable, self._options.ending, start)
         if start > end:
             raise IllegalArgumentException(
                 f"The query of {partition.topic_partition} starts at offset {start}, behind its end {end}"
@@ -105,13 +115,17 @@ class Bounds:
 
     def first(self, partition: DiskPartition) -> int:
         """Where a stream starts, whether or not there is such an offset. Raises as `requested`."""
-        return self._border(partition, self.readable(partition), self._options.starting, ending=False)
+        return self._border(partition, self.readable(partition), self._options.starting, None)
 
-    def _border(self, partition: DiskPartition, readable: PartitionBounds, border: Border, *, ending: bool) -> int:
+    def _border(self, partition: DiskPartition, readable: PartitionBounds, border: Border, start: int | None) -> int:
+        """The end of what is asked for from offset `start` on; where that is None, its start."""
         timestamp = border.timestamp_of(partition.topic_partition)
         if timestamp is not None:
-            offset = first_offset_at(partition, timestamp, readable)
-            if offset is None and not ending and not self._options.latest_if_no_offset:
+            offset, hidden = first_offset_at(partition, timestamp, readable, check_crcs=self._options.check_crcs)
+            # A damage between start and end is told by those who read it.
+            if hidden is not None and (start is None or hidden.end_offset is not None and hidden.end_offset <= start):
+                self.damages.append(hidden.damage)
+            if offset is None and hidden is None and start is None and not self._options.latest_if_no_offset:
                 raise IllegalArgumentException(
                     f"No record of {partition.topic_partition} has the timestamp {timestamp} or a later one; "
                     "startingOffsetsByTimestampStrategy=latest would start at the end"
@@ -157,28 +171,69 @@ def _records_lost(partition: DiskPartition, high_watermark: int, file: str) -> D
     return Damage(last.path, last.size - end.bytes_behind, f"OffsetOutOfRangeException: {told}")
 
 
-def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionBounds) -> int | None:
-    """The first offset within `bounds` whose record has `timestamp` (ms) or a later one, None for none.
+def first_offset_at(
+    partition: DiskPartition, timestamp: int, bounds: PartitionBounds, *, check_crcs: bool
+) -> tuple[int | None, Hidden | None]:
+    """The first offset within `bounds` whose record has `timestamp` (ms) or a later one, None for none; and what the
+    first damage before it hides, which may be an earlier one.
 
-    Where that cannot be told because of damaged bytes, it is the offset at which they begin.
-    Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
+    Kafka: `UnifiedLog.fetchOffsetByTimestamp`, which fails at a damage.
     """
+    hidden: Hidden | None = None
     for segment in partition.segments:
         if segment.end_offset is not None and segment.end_offset <= bounds.start:
             continue
         if segment.base_offset >= bounds.end:
             break
-        reached = max(segment.base_offset, bounds.start)
         try:
-            for batch in batches_from(segment, max(_offset_before(segment, timestamp), bounds.start)):
-                if batch.max_timestamp >= timestamp:
-                    for record in batch:
-                        if record.timestamp >= timestamp and record.offset >= bounds.start:
-                            return record.offset if record.offset < bounds.end else None
-                reached = max(reached, batch.next_offset)
-        except DAMAGE:
-            return reached if reached < bounds.end or bounds.whole else None
-    return None
+            if is_older(segment, timestamp):
+                continue
+            with SegmentPositions(segment) as positions:
+                from_offset = max(_offset_before(segment, timestamp), bounds.start)
+                for found in positions.batches_and_damages_from(from_offset):
+                    if not isinstance(found, Damage) and _goes_beyond(segment, found):
+                        if may_overlap_the_next(segment):  # which has these records, too
+                            continue
+                        told = f"the batch ends at offset {found.last_offset}, behind its segment"
+                        found = Damage(segment.path, found.position, f"CorruptRecordException: {told}")
+                    if isinstance(found, Damage):
+                        hidden = hidden or Hidden(found)
+                        continue
+                    try:
+                        offset = _first_in(found, timestamp, bounds.start, check_crcs=check_crcs)
+                    except DAMAGE as error:
+                        hidden = hidden or Hidden(Damage.of(segment.path, found.position, error))
+                        continue
+                    if hidden is not None and hidden.end_offset is None:
+                        first = found.base_offset if found.magic >= CURRENT_MAGIC_VALUE else found.last_offset
+                        hidden = hidden._replace(end_offset=first)
+                    if offset is not None:
+                        return offset if offset < bounds.end else None, hidden
+        except DAMAGE as error:
+            hidden = hidden or Hidden(Damage.of(segment.path, 0, error))
+    return None, hidden
+
+
+def _goes_beyond(segment: DiskSegment, batch: FileChannelRecordBatch) -> bool:
+    return segment.end_offset is not None and batch.last_offset >= segment.end_offset
+
+
+def is_older(segment: DiskSegment, timestamp: int) -> bool:
+    """Whether all records of the segment are earlier than `timestamp` (ms), also those that damage hides.
+
+    Raises OSError.
+    """
+    end = end_of_segment(segment)
+    return (end.is_all_seen or (end.is_confirmed and not segment.is_last)) and end.last_timestamp < timestamp
+
+
+def _first_in(batch: FileChannelRecordBatch, timestamp: int, start: int, *, check_crcs: bool) -> int | None:
+    """The first offset from `start` on in the batch with `timestamp` or a later one. Raises KafkaException."""
+    if check_crcs:
+        batch.ensure_valid()
+    if batch.max_timestamp < timestamp:
+        return None
+    return next((each.offset for each in batch if each.timestamp >= timestamp and each.offset >= start), None)
 
 
 def largest_timestamp(segment: DiskSegment) -> int:

@@ -10,7 +10,7 @@ from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
-from minikafka.spark.source.partition_bounds import PartitionBounds, largest_timestamp
+from minikafka.spark.source.partition_bounds import PartitionBounds, is_older
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.transactions_on_disk import Aborted
@@ -77,7 +77,7 @@ def byte_ranges(
             continue
         try:
             # 3. Is all of it older than the query asks for? Then it is left out.
-            if min_timestamp is not None and largest_timestamp(segment) < min_timestamp:
+            if min_timestamp is not None and is_older(segment, min_timestamp):
                 continue
             # 4. The offset index tells the bytes: from a batch at or before the first offset to the end of the bounds.
             with SegmentPositions(segment) as index:

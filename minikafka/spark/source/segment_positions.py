@@ -15,7 +15,7 @@ from minikafka.log.segment_end import OFFSET_ENTRY, TIME_ENTRY, IndexEntry, Segm
 from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE, HEADER, RECORD_BATCH_OVERHEAD
-from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import offset_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.storage import beside
@@ -56,11 +56,12 @@ class SegmentPositions:
 
     def end(self) -> SegmentEnd:
         """Where the segment ends, as `find_end` finds it."""
-        entries = [
-            self._last_entry(INDEX_FILE_SUFFIX, OFFSET_ENTRY),
+        return end_of(
+            self._records(self._segment.size),
+            self._segment.base_offset,
+            lambda most: self._last_entry(INDEX_FILE_SUFFIX, OFFSET_ENTRY, most),
             self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY),
-        ]
-        return end_of(self._records(self._segment.size), self._segment.base_offset, *entries)
+        )
 
     def bytes_gone(self) -> str | None:
         """That the indexes of a sealed segment know of batches behind its end; None if they do not, or of the last one.
@@ -94,7 +95,9 @@ class SegmentPositions:
     def at_or_before(self, offset: int) -> int:
         """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
         slot = int(self._offsets.searchsorted(offset, "right")) - 1
-        return int(self._positions[slot]) if slot >= 0 and self._is_true(slot) else 0
+        while slot >= 0 and not self._is_true(slot):
+            slot -= 1
+        return int(self._positions[slot]) if slot >= 0 else 0
 
     def behind(self, offset: int) -> int:
         """The position of a batch from which on all offsets are at least `offset`: the end of the file at worst."""
@@ -145,6 +148,23 @@ class SegmentPositions:
         for batch in self.batches_between(self.at_or_before(offset), self._segment.size):
             if batch.last_offset >= offset:
                 yield batch
+
+    def batches_and_damages_from(self, offset: int) -> Iterator[FileChannelRecordBatch | Damage]:
+        """As `batches_from`, but damage does not end it: the next batch that the index knows follows."""
+        position: int | None = self.at_or_before(offset)
+        while position is not None:
+            try:
+                for batch in self.batches_between(position, self._segment.size):
+                    if batch.last_offset >= offset:
+                        yield batch
+                    position = batch.position + batch.size_in_bytes
+                is_the_logs_end = self._segment.is_last and self.next_known(position) is None
+                if position == self._segment.size or is_the_logs_end:
+                    return
+                raise CorruptRecordException("the file ends within a batch")
+            except DAMAGE as error:
+                yield Damage.of(self._segment.path, position, error)
+                position = self.next_known(position)
 
     def batches_between(self, start: int, end: int) -> Iterator[FileChannelRecordBatch]:
         """The batches from byte `start` to byte `end` (exclusive); raises as `batches_from`.
@@ -207,11 +227,11 @@ class SegmentPositions:
     def _records(self, end: int) -> FileRecords:
         return FileRecords(Path(self._segment.path), self._channel, 0, end, is_slice=True)
 
-    def _last_entry(self, suffix: str, entry: Struct) -> IndexEntry | None:
+    def _last_entry(self, suffix: str, entry: Struct, most: int | None = None) -> IndexEntry | None:
         try:
             opened, size = self._segment.storage.open_now(beside(self._segment.path, suffix))
             try:
-                return last_entry(opened.read, size, entry)
+                return last_entry(opened.read, size, entry, most)
             finally:
                 opened.close()
         except DAMAGE:  # there is none, or it cannot be read

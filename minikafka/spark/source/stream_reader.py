@@ -110,6 +110,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = {name: bounds.first(each) for name, each in partitions.items()}
         ids = {name: _topic_id(each, bounds) for name, each in partitions.items()}
         self._demand_sound(bounds.damages)
+        for damage in bounds.damages:
+            _logger.warning("%s, position %d: %s", *damage)
         return _told(starts, ids, {})
 
     def prepareForTriggerAvailableNow(self) -> None:
