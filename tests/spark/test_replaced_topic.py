@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.log_identity import LastBatch
 from tests.spark.sink.writing import row, write
@@ -109,8 +110,21 @@ KNOWN = LastBatch(base_offset=40, last_offset=49, records=10, crc=7, leader_epoc
         (KNOWN._replace(crc=8), True),
         (KNOWN._replace(base_offset=0, crc=8), True),
         (KNOWN._replace(last_offset=60, crc=8), True),
-        (KNOWN._replace(leader_epoch=2), True),  # leader epochs only grow
+        (KNOWN._replace(crc=8, leader_epoch=2), True),  # leader epochs only grow
+        (KNOWN._replace(leader_epoch=2), False),  # a flipped bit, which no checksum covers
     ],
 )
 def test_what_tells_another_log(there, is_another):
     assert KNOWN.is_of_another_log(there) is is_another
+
+
+@pytest.mark.parametrize("place", [12, 17, 20, 35, 57, 60, -1])
+def test_a_flipped_bit_in_the_last_batch_that_was_read_makes_no_other_topic_of_it(tmp_path, read_to, place):
+    """In its leader epoch, its checksum, its producer's first and its records' bytes."""
+    (log,) = (tmp_path / "t-0").glob("*.log")
+    *_, last = FileRecords.open(log, mutable=False).batches()
+    data = bytearray(log.read_bytes())
+    data[(last.position if place >= 0 else 0) + place] ^= 1
+    log.write_bytes(data)
+    for mode in ("FAILFAST", "PERMISSIVE", "DROPMALFORMED"):
+        assert micro_batch(stream(tmp_path, mode=mode), read_to) == ([], read_to)

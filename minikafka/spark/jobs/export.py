@@ -32,7 +32,7 @@ from minikafka.spark.jobs.export_directory import (
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
-from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, noted_topic_id
+from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, is_another_log, noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.partition_bounds import LOG_START_OFFSETS, noted_offsets
 from minikafka.spark.source.range_rows import carried_isolation
@@ -355,7 +355,7 @@ def _another_topic(known: Reached, topic_id: str | None, segments: Sequence[Disk
     if are_different(known.topic_id, topic_id):
         return f"its id is {topic_id}, and the exported one's was {known.topic_id}"
     last, before = known.next_offset - 1, known.last_batch
-    if before is not None and LastBatch(*before).is_of_another_log(batch_at(segments, last)):
+    if before is not None and is_another_log(segments, last, LastBatch(*before)):
         return f"offset {last} lies in another batch than the one that was exported"
     return None
 

@@ -30,24 +30,43 @@ class LastBatch(NamedTuple):
         """Whether a log that now has the batch `there` at the same offset cannot be the one that this batch is of.
 
         A compaction takes records out of a batch, or all of it, and gives it a delete horizon; it keeps the first and
-        the last offset. A new leader replaces batches by those of a larger epoch, and the log is the same one.
+        the last offset. A new leader replaces batches by those of a larger epoch, and the log is the same one. No
+        checksum covers the epoch: another one beside the same checksum is damage.
         """
-        if there is None or there.leader_epoch > self.leader_epoch:
+        if there is None or there.leader_epoch > self.leader_epoch or self.has_the_content_of(there):
             return False
         if there[:2] != self[:2] or there.leader_epoch < self.leader_epoch:
             return True
-        return there.records == self.records and there.crc != self.crc and -1 not in (there.crc, self.crc)
+        return there.records == self.records and -1 not in (there.crc, self.crc)
+
+    def has_the_content_of(self, other: "LastBatch") -> bool:
+        """Whether both are the same batch, but perhaps for the leader epoch."""
+        return self[:4] == other[:4] and self.crc != -1
 
 
-def batch_at(segments: Sequence[DiskSegment], offset: int) -> LastBatch | None:
-    """The batch in which the offset lies; None where there is none, or it cannot be read or is of an old format."""
+def is_another_log(segments: Sequence[DiskSegment], offset: int, known: LastBatch) -> bool:
+    """Whether the batch in which the offset lies shows that this log is not the one that `known` is of.
+
+    A damaged batch shows nothing.
+    """
+    return all(known.is_of_another_log(batch_at(segments, offset, check_crc=check_crc)) for check_crc in (False, True))
+
+
+def batch_at(segments: Sequence[DiskSegment], offset: int, *, check_crc: bool = False) -> LastBatch | None:
+    """The batch in which the offset lies; None where there is none, or it cannot be read or is of an old format.
+
+    `check_crc`: None, too, where its checksum is wrong; for this all of it is read.
+    """
     segment = next((each for each in reversed(segments) if each.base_offset <= offset), None)
     if segment is None:
         return None
     try:
-        batch = next(batches_from(segment, offset), None)
+        batches = batches_from(segment, offset)
+        batch = next(batches, None)
         if batch is None or batch.magic < CURRENT_MAGIC_VALUE or batch.base_offset > offset:
             return None
+        if check_crc:
+            batch.ensure_valid()
         header = batch.load_batch_header()
     except DAMAGE:  # told by reading
         return None

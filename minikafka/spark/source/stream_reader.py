@@ -23,7 +23,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_string
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.json_option import partition_numbers
-from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, topic_id_of
+from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, is_another_log, topic_id_of
 from minikafka.spark.source.log_segments_on_disk import DiskPartition
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of, offsets_gone
 from minikafka.spark.source.read_task import ByteRange, Found, ReadTask, byte_ranges, parts_of, tasks_of
@@ -329,7 +329,7 @@ def _another_topic(
     if are_different(id_before, topic_id):
         told = "its topic was deleted and made anew: partition.metadata has another topic id than the one that was read"
         return Damage(partition.directory, 0, f"InconsistentTopicIdException: {told}")
-    if last_batch is not None and last_batch.is_of_another_log(batch_at(partition.segments, read_to - 1)):
+    if last_batch is not None and is_another_log(partition.segments, read_to - 1, last_batch):
         told = f"its topic was replaced: offset {read_to - 1} lies in another batch than the one that was read"
         return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}")
     return None
@@ -340,6 +340,8 @@ def _truncated(partition: DiskPartition, last_batch: LastBatch | None, read_to: 
     there = batch_at(partition.segments, read_to - 1)
     if last_batch is None or there is None or there.leader_epoch <= last_batch.leader_epoch:
         return None
+    if last_batch.has_the_content_of(there) or batch_at(partition.segments, read_to - 1, check_crc=True) is None:
+        return None  # damage, which whoever reads it is told of
     told = (
         f"offset {read_to - 1} was read in leader epoch {last_batch.leader_epoch} and is now of epoch "
         f"{there.leader_epoch}: it was truncated"
