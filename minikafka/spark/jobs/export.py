@@ -208,8 +208,9 @@ def _summed_up(
             )
             for part in written
         ]
-        known = before.get(topic_partition)
         seen = [part for part in parts if part.staged is None]
+        topic_id = next((part.topicId for part in seen if part.topicId is not None), None)
+        known = known_before.if_of(topic_id) if (known_before := before.get(topic_partition)) else None
         copies = sorted({part.directory for part in seen if part.directory is not None})
         if len(copies) > 1:
             raise IllegalArgumentException(
@@ -238,10 +239,11 @@ def _summed_up(
             )
         last = max(written, key=lambda part: part.last, default=None)
         if last is not None:
-            topic_id = next((part.topicId for part in seen if part.topicId is not None), None)
             began = start if known is None else known.start_offset
             reached[topic_partition] = Reached(last.last + 1, last.lastEpoch, topic_id, last.lastBatch, began)
-        next_offset = reached.get(topic_partition, known or Reached(min(part.start for part in seen), -1)).next_offset
+        elif known is None:
+            reached[topic_partition] = Reached(start, -1, topic_id, None, start)
+        next_offset = reached.get(topic_partition, known).next_offset
         answer.append((
             *topic_partition, sum(part.records for part in written), len(written), sum(part.size for part in written),
             written[0].first if written else None, next_offset, missed, warning,
@@ -261,7 +263,7 @@ def _warning(known: Reached | None, seen: list[_Part]) -> tuple[int, str | None]
     if end < known.next_offset:
         return 0, f"what can be read ends at {end}, but offsets up to {known.next_offset - 1} are exported"
     for part in seen:
-        if part.epochBefore is not None and part.epochBefore != known.leader_epoch:
+        if part.epochBefore is not None and part.epochBefore != known.leader_epoch and known.leader_epoch >= 0:
             return 0, (
                 f"offset {known.next_offset - 1} was exported in leader epoch {known.leader_epoch} and is now of epoch "
                 f"{part.epochBefore}: a new leader has replaced records that are exported"
@@ -318,9 +320,9 @@ def _parts(
         ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path), each.segment.storage)
     ):
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
-        known = reached.get(topic_partition)
         segments = segments_in(storage, directory) or ()
         topic_id = noted_topic_id(storage, directory)
+        known = known_before.if_of(topic_id) if (known_before := reached.get(topic_partition)) else None
         saw = _Part(
             *topic_partition, directory=directory, topicId=topic_id,
             logStart=_log_start(storage, directory, topic_partition, segments),

@@ -50,7 +50,7 @@ from minikafka.spark.shared_directory import (
     require_types,
     write_json,
 )
-from minikafka.spark.source.log_identity import LastBatch
+from minikafka.spark.source.log_identity import LastBatch, are_different
 from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
 
 MANIFEST = "_manifest.json"
@@ -86,7 +86,8 @@ class Reached(NamedTuple):
     """How far a partition is exported: up to `next_offset` (exclusive), whose last record has this leader epoch.
 
     `topic_id`, `last_batch`: what tells the topic from another one, `last_batch` as `LastBatch`. `start_offset`: where
-    the first run began (inclusive). None for not known, as where an earlier minikafka wrote the manifest.
+    the first run began (inclusive). None for not known, as where an earlier minikafka wrote the manifest. While
+    no run has found a record, `next_offset` is `start_offset`, and the leader epoch -1.
     """
 
     next_offset: int
@@ -94,6 +95,11 @@ class Reached(NamedTuple):
     topic_id: str | None = None
     last_batch: list[int] | None = None
     start_offset: int | None = None
+
+    def if_of(self, topic_id: str | None) -> "Reached | None":
+        """The same; None where nothing is exported, and this is the id of another topic, which was made since."""
+        is_other = are_different(self.topic_id, topic_id) and self.next_offset == self.start_offset
+        return None if is_other else self
 
 
 class ExportDirectory:
@@ -388,7 +394,10 @@ def _require_reached(partition: str, reached: Reached, files: tuple[int, int] | 
     `files`: the first and the last offset in the files of the partition, None without files.
     """
     if files is None:
-        raise ValueError(f"{partition} has the next offset {reached.next_offset}, and no file")
+        is_possible = 0 <= reached.next_offset <= LONG_MAX and reached.next_offset == reached.start_offset
+        if not is_possible or reached.leader_epoch != -1 or reached.last_batch is not None:
+            raise ValueError(f"{partition} has the next offset {reached.next_offset}, and no file")
+        return
     first, last = files
     if reached.next_offset != last + 1:
         raise ValueError(f"{partition} has the next offset {reached.next_offset}, and its files go up to offset {last}")

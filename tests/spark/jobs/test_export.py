@@ -217,6 +217,34 @@ def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
     assert offsets(to) == [each.offset for each in drawn.records if each.offset < cut or each.offset >= starts[4]]
 
 
+def test_what_was_deleted_before_a_run_found_a_record_is_told(tmp_path):
+    """The first run has seen the partition, whose records were deleted."""
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    log_starts = log_dir / "log-start-offset-checkpoint"
+    ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+    log = overwritten(log_dir, b"v", 16, topicId=ids[0])
+    log_starts.write_text("0\n1\nt 0 16\n")
+    assert run(log, to, "one")[0][-3:] == (16, 0, None)
+    log = overwritten(log_dir, b"v", 37, topicId=ids[0])
+    log_starts.write_text("0\n1\nt 0 36\n")
+    told = (20, "offsets 16 to 35 were deleted before they were exported")
+    assert run(log, to, "two")[0][-3:] == (37, *told)
+    assert offsets(to) == [36]
+    assert run(log, tmp_path / "other", "one")[0][-3:] == (37, 0, None)
+
+
+def test_a_topic_that_was_made_anew_before_a_run_found_a_record_is_exported(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+    log = overwritten(log_dir, b"v", 16, topicId=ids[0])
+    (log_dir / "log-start-offset-checkpoint").write_text("0\n1\nt 0 16\n")
+    run(log, to, "one")
+    log = overwritten(log_dir, b"v", 50, topicId=ids[1], leaderEpoch=3)
+    (log_dir / "log-start-offset-checkpoint").write_text("0\n0\n")
+    assert run(log, to, "two")[0][-3:] == (50, 0, None)
+    assert offsets(to) == list(range(50))
+
+
 @pytest.mark.slow
 def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
     log, to = copied(drawn, tmp_path), tmp_path / "out"
