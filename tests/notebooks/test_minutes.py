@@ -86,6 +86,12 @@ def test_a_lesson_tells_how_many_minutes_it_takes_to_rebuild(lesson):
 
 
 @each_lesson
+def test_a_lesson_and_its_functions_take_about_an_hour_and_a_half_at_most(lesson):
+    """The rungs, which build minikafka's own methods, are a ladder for those who go on."""
+    assert LENGTHS[lesson.stem].minutes + minutes_to_rebuild(lesson)[0] <= 100
+
+
+@each_lesson
 def test_a_notebook_to_rebuild_tells_the_same_minutes_and_its_parts(lesson):
     [in_all] = _told(lesson, r" to read, TIME to rebuild\.")
     functions, rungs = minutes_to_rebuild(lesson)
