@@ -12,6 +12,9 @@ from minikafka.common.errors import (
     IllegalArgumentException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.source import stream_reader
 from minikafka.spark.source.data_source import KafkaLogDataSource
@@ -210,3 +213,16 @@ def test_offsets_name_each_partition_that_is_read(one, tmp_path):
     }
     only = {"assign": '{"drawn": [4, 9]}', "endingOffsets": '{"drawn": {"4": 20}}'}
     assert {row["partition"] for row in rows(tmp_path, **only)} == {4}
+
+
+def test_more_tasks_than_can_be_planned_are_refused(tmp_path):
+    directory = tmp_path / "t-0"
+    directory.mkdir()
+    batches = [
+        MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(0, None, b"v"), initial_offset=offset)
+        for offset in (0, 1 << 60)
+    ]
+    (directory / f"{0:020}.log").write_bytes(b"".join(bytes(each.buffer) for each in batches))
+    with pytest.raises(IllegalArgumentException, match="maxRecordsPerPartition=1 would make 1152921504606846977 tasks"):
+        rows(directory, maxRecordsPerPartition=1)
+    assert len(rows(directory, maxRecordsPerPartition=1 << 50)) == 2

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from pyspark.sql.datasource import InputPartition
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import DAMAGE, Damage
@@ -18,6 +19,7 @@ from minikafka.spark.source.transactions_on_disk import Aborted
 T = TypeVar("T")
 
 _COST_OF_A_RANGE = 1 << 18  # bytes that could be read while a file is opened
+_MOST_PARTS = 100_000
 
 
 class ByteRange(NamedTuple):
@@ -108,8 +110,16 @@ def byte_ranges(
 
 
 def parts_of(bounds: PartitionBounds, max_records: int | None) -> list[PartitionBounds]:
-    """The bounds in parts of even length that have at most `max_records` offsets each; None for no limit."""
+    """The bounds in parts of even length that have at most `max_records` offsets each; None for no limit.
+
+    Raises IllegalArgumentException where these would be more parts than anybody can plan.
+    """
     count = 1 if max_records is None else max(1, -(-(bounds.end - bounds.start) // max_records))
+    if count > _MOST_PARTS:
+        raise IllegalArgumentException(
+            f"maxRecordsPerPartition={max_records} would make {count} tasks of the offsets {bounds.start} to "
+            f"{bounds.end}; {_MOST_PARTS} are the most"
+        )
     edges = [bounds.start + (bounds.end - bounds.start) * part // count for part in range(count + 1)]
     return [
         bounds._replace(start=first, end=end, whole=bounds.whole and end == bounds.end)
