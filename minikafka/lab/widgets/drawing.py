@@ -113,12 +113,13 @@ def page(html: str) -> str:
     No piece relies on another one's style: a reader runs and clears cells in any order, JupyterLab's windowing mode
     "full" takes out of the page what is scrolled away, and Colab shows each output in a frame of its own.
     """
-    return f'{_style(_used(_PAGE_RULES, html), html)}<div class="mk"{_lang()}>{html}</div>'
+    # JupyterLab shows the first line of an output that is folded: an empty one, and not the style.
+    return f'\n{_style(_used(_PAGE_RULES, html), html)}<div class="mk"{_lang()}>{html}</div>'
 
 
 def without_style(html: str) -> str:
     """What `page` made, without its style, for a page that has `PAGE_STYLE`."""
-    return re.sub(r"<style>:root\{--mk-.*?</style>", "", html, flags=re.DOTALL)
+    return re.sub(r"\n?<style>:root\{--mk-.*?</style>", "", html, flags=re.DOTALL)
 
 
 def static_page(html: str) -> str:

@@ -11,15 +11,15 @@ def bugs() -> dict[str, Bug]:
     return {
         "the last timestamp of a segment is taken for its largest": (
             read_task,
-            "largest_timestamp",
-            _time_of_the_last,
+            "is_older",
+            _ends_earlier,
         ),
     }
 
 
-def _time_of_the_last(segment: Any) -> int:
-    """The timestamp with which a segment ends, taken for the largest in it."""
+def _ends_earlier(segment: Any, timestamp: int) -> bool:
+    """Whether the timestamp with which a segment ends, taken for the largest in it, is earlier."""
     from minikafka.spark.source.segment_positions import batches_from
 
     times = [batch.max_timestamp for batch in batches_from(segment, segment.base_offset)]
-    return times[-1] if times else -1
+    return (times[-1] if times else -1) < timestamp
