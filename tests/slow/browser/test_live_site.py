@@ -17,11 +17,11 @@ from minikafka.lab.rebuild.harnesses import ENGINE
 from minikafka.lab.site.live_parts import PYODIDE, PartsError
 from minikafka.lab.site.live_site import NOTEBOOKS, WHOLE, address_of, is_live, live_site, why_not_live
 from minikafka.lessons.high_watermark import rungs, solutions
-from tests.parts import PARTS
 from tests.lab.rebuild import stubs
 from tests.notebooks import checks_in_a_browser
 from tests.notebooks.checks_in_a_browser import wrongly_judged
 from tests.notebooks.outputs import code_cells, shown
+from tests.parts import PARTS
 from tests.slow.browser.conftest import chromium_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
