@@ -112,6 +112,16 @@ def damage_table():
         "torn offset index": (lambda d: (d / index).write_bytes((d / index).read_bytes()[:-3]), index, "it stays"),
         "entry of the time index": (lambda d: flip(d / time_index, 7), time_index, "it stays"),
         "transaction index": (lambda d: flip(d / f"{52:020d}.txnindex", 9), f"{52:020d}.txnindex", "committed readers"),
+        "missing transaction index": (
+            lambda d: (d / f"{52:020d}.txnindex").unlink(),
+            f"{52:020d}.txnindex",
+            "it stays, and committed readers get its records",
+        ),
+        "last entry of the transaction index": (
+            lambda d: (d / f"{52:020d}.txnindex").write_bytes((d / f"{52:020d}.txnindex").read_bytes()[:-34]),
+            f"{52:020d}.txnindex",
+            "it stays, and committed readers get its records",
+        ),
         "first offset of an aborted transaction": (
             lambda d: flip(d / f"{52:020d}.txnindex", 11),
             f"{52:020d}.txnindex",

@@ -130,6 +130,8 @@ class SegmentVerifier:
         self._end = 0
         self._next_offset = None
         self._is_preallocated = False
+        self._in_transactions: set[int] = set()  # producers of which a record of an open transaction was met here
+        self._aborts: dict[int, int] = {}  # the offset of each marker that ended one of these by an abort → producer
 
     def verify(self, expected_offset: int, files: set[str]) -> ScannedSegment:
         """Check the segment, whose first offset should not be below `expected_offset`, and those of its indexes that
@@ -168,6 +170,14 @@ class SegmentVerifier:
                     index.close()
         if txn_file.name in files:
             self._verify_transaction_index(txn_file, aborts, markers)
+        if not (self._is_last and self._recovered):  # else it gets a new one
+            for offset, producer_id in self._aborts.items():
+                if offset not in markers:
+                    what = (
+                        f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
+                    )
+                    stays = ", and committed readers get its records"
+                    self._report(OpenFinding(txn_file, None, offset, what, stays))
         return ScannedSegment(self._end, self._next_offset, self._is_preallocated)
 
     # ---- the batches
@@ -189,6 +199,7 @@ class SegmentVerifier:
                     times.pass_batch(facts.last_offset, largest_timestamp)
                 if facts.marker is ControlRecordType.ABORT and facts.last_offset in markers:
                     markers[facts.last_offset] = facts.producer_id
+                self._follow_transactions(batch, facts)
                 self._meet(facts)
                 self._end += facts.size
                 self._next_offset = facts.last_offset + 1
@@ -203,6 +214,16 @@ class SegmentVerifier:
             self._is_preallocated = self._ends_in_room(size)
             if not self._is_preallocated:
                 self._find(str(error), None, ", and readers fail here", ("CorruptRecordException",))
+
+    def _follow_transactions(self, batch: Batch, facts: VerifiedBatch) -> None:
+        if facts.marker is not None:
+            if facts.marker is ControlRecordType.ABORT and facts.producer_id in self._in_transactions:
+                self._aborts[facts.last_offset] = facts.producer_id
+            self._in_transactions.discard(facts.producer_id)
+        elif (
+            batch.is_transactional and not batch.is_control_batch and batch.count_or_none
+        ):  # the cleaner keeps empty ones
+            self._in_transactions.add(facts.producer_id)
 
     def _ends_in_room(self, size: int) -> bool:
         """True if the rest of the file is what `preallocate=true` reserves for later batches until the log is closed.
