@@ -170,14 +170,10 @@ class SegmentVerifier:
                     index.close()
         if txn_file.name in files:
             self._verify_transaction_index(txn_file, aborts, markers)
-        if not (self._is_last and self._recovered):  # else it gets a new one
-            for offset, producer_id in self._aborts.items():
-                if offset not in markers:
-                    what = (
-                        f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
-                    )
-                    stays = ", and committed readers get its records"
-                    self._report(OpenFinding(txn_file, None, offset, what, stays))
+        for offset, producer_id in self._aborts.items():
+            if offset not in markers:
+                what = f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
+                self._report(OpenFinding(txn_file, None, offset, what, ", and committed readers get its records"))
         return ScannedSegment(self._end, self._next_offset, self._is_preallocated)
 
     # ---- the batches
