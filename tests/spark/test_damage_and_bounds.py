@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql.datasource import GreaterThanOrEqual
+from pyspark.sql.datasource import GreaterThanOrEqual, LessThanOrEqual
 
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log import Log
@@ -132,6 +132,12 @@ def _all_or_told(directory: Path, options: dict, filters: tuple, wanted: range) 
         return True
     assert read == list(wanted), (options, filters)
     return False
+
+
+def test_filters_that_no_offset_passes_give_nothing(copy):
+    for least, most in ((267, 163), (266, 229), (101, 89), (299, 0), (150, 149)):
+        between = GreaterThanOrEqual(("offset",), least), LessThanOrEqual(("offset",), most)
+        assert offsets(copy, *between) == offsets(copy, *between, maxBytesPerTask=1) == []
 
 
 def test_without_a_time_index_every_batch_is_asked_for_its_time(tmp_path):

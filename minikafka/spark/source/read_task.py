@@ -67,6 +67,8 @@ def byte_ranges(
     The ranges of one segment are of about the same size. Segments without a record of `min_timestamp` (ms; None for
     any) or later are left out. A segment that cannot be opened, or lacks bytes that its index knows, gives a damage.
     """
+    if bounds.start > bounds.end:  # two filters that nothing passes
+        return
     first_behind = next((each for each in partition.chosen if each.base_offset >= bounds.end), None)
     for segment in partition.chosen:
         # 1. Does the segment end before the bounds begin? The next file's name tells. Then it is left out.
