@@ -269,8 +269,8 @@ def test_the_metadata_log_is_sound(log_dir):
         (partition / name).touch()
     assert verify(partition, code=0) == []
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
-    [finding] = verify(partition, code=1)
-    assert finding["next_start"] == "it is deleted"
+    (partition / f"{40:020d}-{1:010d}.checkpoint.deleted").touch()
+    assert [finding["next_start"] for finding in verify(partition, code=1)] == ["it is deleted"] * 2
 
 
 def test_no_mark_vouches_for_the_metadata_log(tmp_path):

@@ -35,6 +35,7 @@ from minikafka.log.partition_files import (
     passed_over,
 )
 from minikafka.tools.checkpoints import beyond_the_end
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
@@ -48,7 +49,7 @@ from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
-_UNFINISHED_METADATA_SNAPSHOT = ".checkpoint.part"
+_UNFINISHED_METADATA_SNAPSHOT, _DELETED_METADATA_SNAPSHOT = ".checkpoint.part", ".checkpoint.deleted"
 _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
@@ -100,6 +101,7 @@ class PartitionVerifier:
     ):
         self._directory = directory
         self._waits_for_deletion = waits_for_deletion(directory)
+        self._is_metadata_log = directory.absolute().name == METADATA_DIRECTORY
         self._next_start = next_start
         self._report = report
         self._unread = unread
@@ -205,6 +207,11 @@ class PartitionVerifier:
             file = self._directory / name
             if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
                 what = "left over from a snapshot that was not finished"
+                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
+                continue
+            # The load of a log leaves these, and the broker deletes them then. Kafka: `KafkaRaftLog.recoverSnapshots`
+            if self._is_metadata_log and name.endswith(_DELETED_METADATA_SNAPSHOT):
+                what = "left over from a deletion"
                 self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
                 continue
             what = self._what_is_wrong_with_name(name, base_offsets)
