@@ -1433,8 +1433,7 @@ class Log:
         (NullPointerException), and what needs no open file is done. Raises KafkaStorageException.
         Kafka: `UnifiedLog.close`.
         """
-        if self._own_scheduler is not None:  # first, as a broker does: a task that still runs needs the files
-            self._own_scheduler.shutdown()
+        self._end_own_scheduler()
         with self._lock:
             self.log_offsets_listener = NO_OP_OFFSETS_LISTENER
             self._maybe_flush_metadata_file()
@@ -1450,6 +1449,7 @@ class Log:
 
     def close_handlers(self) -> None:
         """Release all files without writing, because the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
+        self._end_own_scheduler()
         with self._lock:
             self._local_log.close_handlers()
             self._release_locks()
@@ -1483,6 +1483,7 @@ class Log:
 
         Kafka: `UnifiedLog.delete`.
         """
+        self._end_own_scheduler()
         message = f"Error while deleting log for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message), self._lock:
             self._local_log.check_if_memory_mapped_buffer_closed()
@@ -1492,6 +1493,13 @@ class Log:
             self._delete_producer_snapshots(deleted_segments, async_delete=False)
             self._local_log.delete_empty_dir()
             self._release_locks()
+
+    def _end_own_scheduler(self) -> None:
+        """First, as a broker does: a task that still runs needs the files, and a late one would write into those of
+        the log that has the directory next.
+        """
+        if self._own_scheduler is not None:
+            self._own_scheduler.shutdown()
 
     def _release_locks(self) -> None:
         self._directory_lock.release()

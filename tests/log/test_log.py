@@ -646,3 +646,12 @@ def test_a_log_that_has_ended_lets_go_of_the_log_directory(tmp_path, end):
     assert not FileLock(tmp_path / ".lock").try_lock()
     getattr(log, end)()
     assert FileLock(tmp_path / ".lock").try_lock()
+
+
+@pytest.mark.parametrize("end", [Log.close, Log.close_handlers, Log.delete])
+def test_no_task_of_a_log_that_is_let_go_of_comes_later(tmp_path, end):
+    """It would write into the files of the log that has the directory next."""
+    log, came = Log.open(tmp_path / "t-0"), threading.Event()
+    log.scheduler.schedule_once("late", came.set, 20)
+    end(log)
+    assert not came.wait(0.1)
