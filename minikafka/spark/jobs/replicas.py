@@ -60,7 +60,7 @@ def replicas(ranges: DataFrame, partitions: DataFrame, *, block: int = BLOCK) ->
     | `first`, `second` | string | the directories, in the order of their names; `second` is null for a single copy |
     | `start`, `end` | bigint | the offsets that were compared, `end` exclusive |
     | `verdict` | string | see below |
-    | `batches` | bigint | of the first copy, that were compared |
+    | `batches` | bigint | the first copy's in the blocks that were compared, which may reach beyond both offsets |
     | `offset` | bigint | the first offset with a difference; null without one |
     | `firstFile`, `firstPosition` | string, bigint | the batch there, or else the next one, in the first copy |
     | `secondFile`, `secondPosition` | string, bigint | the same in the second copy |
