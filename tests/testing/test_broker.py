@@ -195,7 +195,7 @@ def test_what_is_refused():
         assert broker.append("u", 1, bytes(1000)) == 0
 
 
-@pytest.fixture(params=[False, True], ids=["here", "in its own process"])
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["here", "in its own process"])
 def broker(request):
     with Broker(topics={"t": 1}, process=request.param) as broker:
         yield broker
