@@ -11,13 +11,11 @@ from pyspark.sql.datasource import GreaterThanOrEqual, LessThanOrEqual
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log import Log
 from minikafka.record.codecs.compression import CompressionType
-from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
+from tests.spark.ascending_log import NOW, RECORDS, ascending_log, batches
 from tests.spark.rows import rows
 
-NOW = 1_700_000_000_000
-RECORDS, RECORDS_A_BATCH = 300, 5
 DAMAGES = {
     "checksum": (60, b"\xff"),
     "size": (8, (3).to_bytes(4, "big")),
@@ -32,27 +30,12 @@ DAMAGES = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory) -> Path:
-    """A log in several segments, with indexes of some batches. A record's offset is its time, in ms since NOW."""
-    directory = tmp_path_factory.mktemp("sound") / "t-0"
-    with Log.open(directory, {"internal.segment.bytes": "2500", "index.interval.bytes": "500"}) as log:
-        for first in range(0, RECORDS, RECORDS_A_BATCH):
-            records = [SimpleRecord(NOW + each, b"k", b"%d" % each) for each in range(first, first + RECORDS_A_BATCH)]
-            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, *records), leader_epoch=0)
-    return directory
+    return ascending_log(tmp_path_factory.mktemp("sound") / "t-0")
 
 
 @pytest.fixture
 def copy(sound, tmp_path) -> Path:
     return Path(shutil.copytree(sound, tmp_path / sound.name))
-
-
-def batches(directory: Path) -> list[tuple[Path, int, int]]:
-    """Each batch: its file, its position there, its base offset."""
-    return [
-        (log, batch.position, batch.base_offset)
-        for log in sorted(directory.glob("*.log"))
-        for batch in FileRecords.open(log, mutable=False).batches()
-    ]
 
 
 def damage(log: Path, position: int, kind: str) -> bytes:

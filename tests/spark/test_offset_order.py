@@ -8,43 +8,24 @@ from pathlib import Path
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
-from minikafka.log.log import Log
 from minikafka.record.codecs.compression import CompressionType
-from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.source import batch_runs_on_disk
+from tests.spark.ascending_log import NOW, RECORDS_A_BATCH, ascending_log, batches
 from tests.spark.rows import rows
 
-NOW = 1_700_000_000_000
-RECORDS_A_BATCH = 5
 TOLD = "The batch is out of place: it "
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory) -> Path:
-    """A log of 300 records whose values are their offsets, in several segments, with indexes of some batches."""
-    directory = tmp_path_factory.mktemp("sound") / "t-0"
-    log = Log.open(directory, {"internal.segment.bytes": "2500", "index.interval.bytes": "500"})
-    for offset in range(0, 300, RECORDS_A_BATCH):
-        records = [SimpleRecord(NOW + each, b"k", b"%d" % each) for each in range(offset, offset + RECORDS_A_BATCH)]
-        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, *records), leader_epoch=0)
-    log.close()
-    return directory
+    return ascending_log(tmp_path_factory.mktemp("sound") / "t-0")
 
 
 @pytest.fixture
 def copy(sound, tmp_path) -> Path:
     return Path(shutil.copytree(sound, tmp_path / sound.name))
-
-
-def batches(directory: Path) -> list[tuple[Path, int, int]]:
-    """Each batch: its file, its position there, its base offset."""
-    return [
-        (log, batch.position, batch.base_offset)
-        for log in sorted(directory.glob("*.log"))
-        for batch in FileRecords.open(log, mutable=False).batches()
-    ]
 
 
 def rebase(log: Path, position: int, base_offset: int) -> None:

@@ -94,9 +94,7 @@ class SegmentPositions:
 
     def at_or_before(self, offset: int) -> int:
         """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
-        slot = int(self._offsets.searchsorted(offset, "right")) - 1
-        while slot >= 0 and not self._is_true(slot):
-            slot -= 1
+        slot = self._last_true(int(self._offsets.searchsorted(offset, "right")) - 1)
         return int(self._positions[slot]) if slot >= 0 else 0
 
     def behind(self, offset: int) -> int:
@@ -135,10 +133,8 @@ class SegmentPositions:
 
     def last_known_before(self, position: int) -> tuple[int, int] | None:
         """The last batch that begins before `position` and that the index knows: its last offset, and its position."""
-        for slot in range(int(self._positions.searchsorted(position)) - 1, -1, -1):
-            if self._is_true(slot):
-                return int(self._offsets[slot]), int(self._positions[slot])
-        return None
+        slot = self._last_true(int(self._positions.searchsorted(position)) - 1)
+        return (int(self._offsets[slot]), int(self._positions[slot])) if slot >= 0 else None
 
     def batches_from(self, offset: int) -> Iterator[FileChannelRecordBatch]:
         """The batches whose last offsets are at least `offset`; an incomplete one ends the iteration.
@@ -236,6 +232,12 @@ class SegmentPositions:
                 opened.close()
         except DAMAGE:  # there is none, or it cannot be read
             return None
+
+    def _last_true(self, slot: int) -> int:
+        """The last of the slots up to this one whose entry is true, -1 for none."""
+        while slot >= 0 and not self._is_true(slot):
+            slot -= 1
+        return slot
 
     def _is_true(self, slot: int) -> bool:
         """Whether a batch with the last offset of that entry begins where the entry says."""
