@@ -22,6 +22,7 @@ from tests.file_seconds import half, longest_first, note
 from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import AnswerFiles
 from tests.parts import PARTS
+from tests.thread_stacks import ThreadStacks, write_stacks_to
 from tests.two_logs import SMALL, TwoLogs, pairs
 
 # Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.
@@ -81,6 +82,27 @@ def pytest_configure(config):
     if _MEMORY_DISK.is_dir() and shutil.disk_usage(_MEMORY_DISK).free > _ROOM_FOR_FILES:
         os.environ.setdefault("TMPDIR", str(_MEMORY_DISK))
         tempfile.tempdir = None  # it is looked up again
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_configure")
+def pytest_configure_stacks(config):
+    """In one of several processes; after pytest's own faulthandler."""
+    if hasattr(config, "workerinput"):
+        write_stacks_to(config.workerinput["stacks"], config)
+
+
+_stacks = ThreadStacks()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["stacks"] = _stacks.file_of(node.gateway.id)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    if error:
+        _stacks.note_dead(node.gateway.id)
 
 
 def _refuse_java(event, arguments):
@@ -336,6 +358,9 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 def pytest_terminal_summary(terminalreporter):
+    for process, stacks in _stacks.of_the_dead().items():
+        terminalreporter.section(f"where the process {process} stood when it died", red=True)
+        terminalreporter.write_line(stacks or "it was killed, and could write nothing")
     if os.environ.get("CI") == "true" and _skipped:
         terminalreporter.section("skipped, which is a failure in CI", red=True)
         for name in _skipped:

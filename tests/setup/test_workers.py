@@ -1,4 +1,4 @@
-"""A process of `make test` that dies fails the run at once, and pytest names the test that ran in it."""
+"""A process of `make test` that dies fails the run at once: its end names the test that ran in it, and where it stood."""
 
 import os
 import re
@@ -32,3 +32,26 @@ def test_a_process_that_dies_ends_the_run(tmp_path):
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=150)
     assert run.returncode == 1, run.stdout + run.stderr
     assert re.search(r"crashed while running '.*test_2.py::test_it\[1]'", run.stdout), run.stdout
+
+
+STANDS_STILL = """
+import threading
+
+def test_it():
+    the_place()
+
+def the_place():
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.slow
+def test_the_end_of_the_run_shows_where_a_process_stood_that_died(tmp_path):
+    (tmp_path / "test_still.py").write_text(STANDS_STILL)
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\nfaulthandler_timeout = 1\nfaulthandler_exit_on_timeout = true\n")
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", settings, "-n1", "--max-worker-restart=0"]
+    run = subprocess.run([*command, tmp_path], cwd=REPOSITORY, capture_output=True, text=True, timeout=100)
+    assert run.returncode == 1, run.stdout + run.stderr
+    summary = run.stdout.partition("where the process gw0 stood when it died")[2]
+    assert re.search(r"Timeout .*in wait\n.*in the_place\n.*in test_it\n", summary, re.DOTALL), run.stdout
