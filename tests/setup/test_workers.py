@@ -1,4 +1,4 @@
-"""A process of `make test` that dies fails the run at once: its end names the test that ran in it, and where it stood."""
+"""A process of `make test` that dies fails the run at once: it names the test that ran, and shows where it stood."""
 
 import os
 import re
