@@ -191,12 +191,26 @@ def share(pytestconfig):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_protocol(item, nextitem):
     quick = item.config.getoption("--quick")  # then there is no JVM
     with nullcontext() if quick else JvmWatchdog(item.config.getoption("--patience")):
         result = yield
+    if (nextitem is None or nextitem.path != item.path) and (clients := _librdkafka_clients()):
+        clients.end_all_clients()
     _close_forgotten_files()
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    clients = _librdkafka_clients()
+    with clients.ending_clients() if clients else nullcontext():
+        return (yield)
+
+
+def _librdkafka_clients():
+    """The module, where a test has imported it."""
+    return sys.modules.get("tests.librdkafka_clients")
 
 
 _open_after_collection = 0

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSource,
-    NewPartitions,
-    NewTopic,
-)
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource, NewPartitions, NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common.error_codes import Errors
@@ -21,6 +13,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
+from tests.librdkafka_clients import AdminClient
 
 PATIENCE_S = 20
 BROKER = 4

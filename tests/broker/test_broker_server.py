@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+from confluent_kafka.admin import ConfigResource, NewTopic
 
 from minikafka.broker import broker_server
 from minikafka.broker.broker_server import BrokerServer
@@ -34,6 +34,7 @@ from minikafka.network.messages import parse_response, request_bytes, request_cl
 from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
 from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 from tests.tools.make_kafka_settings import as_text, settings
 
 PATIENCE_S = 30

@@ -4,10 +4,11 @@ import threading
 import time
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from minikafka.log.cleaner.cleaner import Cleaner
 from minikafka.testing import Broker
+from tests.librdkafka_clients import Consumer
 
 PATIENCE_S = 20
 

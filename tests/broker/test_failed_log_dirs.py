@@ -7,13 +7,14 @@ import sys
 import time
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.common import file_ops
 from minikafka.common.errors import FatalExitError, IllegalStateException, KafkaException, KafkaStorageException
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.testing import Broker
+from tests.librdkafka_clients import AdminClient
 
 PATIENCE_S = 20
 SETTINGS = {"listeners": "PLAINTEXT://127.0.0.1:0"}

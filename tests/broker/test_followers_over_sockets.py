@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack, suppress
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
 from minikafka.broker.broker import Broker
 from minikafka.common.scheduler import KafkaScheduler
@@ -17,6 +17,7 @@ from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.network.server.socket_server import SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.server.broker_blocking_sender import BrokerBlockingSender
+from tests.librdkafka_clients import Consumer, Producer
 
 PATIENCE_S = 30
 SETTINGS = {

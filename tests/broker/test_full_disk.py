@@ -8,9 +8,10 @@ import time
 from contextlib import contextmanager, suppress
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
 from tests.broker.test_broker_server import COMMAND, PATIENCE_S, make_topic, serving
+from tests.librdkafka_clients import Consumer, Producer
 
 pytestmark = pytest.mark.slow
 
@@ -117,9 +118,11 @@ def test_a_broker_goes_on_with_another_disk_when_one_is_full(dirs):
     log_dirs = dirs / "other" / "data", dirs / "full" / "data"
     with serving_on_a_small_disk(dirs / "full", dirs / "kept", *log_dirs) as (address, pid, process):
         make_topic(address)
-        [there] = [number for number in (0, 1) if (log_dirs[0] / f"shop-{number}").exists()]
-        full = 1 - there
         sender, deadline = Sender(address), time.monotonic() + PATIENCE_S
+        while not (made := list(log_dirs[0].glob("shop-*"))) and time.monotonic() < deadline:
+            time.sleep(0.01)  # a topic is told to be made before its logs are
+        there = int(made[0].name[-1])
+        full = 1 - there
         while not sender.errors and time.monotonic() < deadline:
             sender.send(full)
         for _ in range(500):

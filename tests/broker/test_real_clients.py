@@ -4,11 +4,12 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
 from tests.kafka_clients import KafkaClients
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 
 PATIENCE_S = 20
 

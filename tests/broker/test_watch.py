@@ -11,11 +11,12 @@ import time
 from contextlib import suppress
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 from rich.console import Console
 
 from minikafka.broker.broker_server import BrokerServer
 from minikafka.cli.broker_view import view_of
+from tests.librdkafka_clients import Consumer, Producer
 
 PATIENCE_S = 30
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "serve", "--port", "0", "--watch"]

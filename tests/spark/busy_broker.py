@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import NewPartitions, NewTopic
 
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 
 SETTINGS = {
     "log.cleaner.backoff.ms": "200",

@@ -2,8 +2,9 @@
 
 import time
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from tests.librdkafka_clients import Consumer
 from tests.spark.drawn_log import Seen
 
 _TYPES = {0: -1, 1: 0, 2: 1}  # the client's timestamp types, and Kafka's

@@ -8,14 +8,15 @@ import time
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from benchmarks.spark_connector import connector_jars
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.librdkafka_clients import AdminClient, Producer
 from tests.spark.connector_cases import (
     CASES,
     DELETED,

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from minikafka.common.errors import (
     ConfigException,
@@ -24,6 +24,7 @@ from minikafka.common.errors import (
 from minikafka.messages.apis import ListOffsetsResponse, MetadataResponse
 from minikafka.server.delayed_fetch import DelayedFetch
 from minikafka.testing import ApiKeys, Broker, Errors, NoBytes
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 
 PATIENCE_S = 20
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import psutil
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
@@ -24,6 +24,7 @@ from tests.broker.request_drawer import RequestDrawer
 from tests.broker.test_broker_server import serving
 from tests.broker.test_every_api import SERVED, drawn
 from tests.framed import answered, framed
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 from tests.tools.drawn_messages import MessageDrawer
 
 pytestmark = pytest.mark.slow

@@ -6,13 +6,14 @@ import time
 from collections import defaultdict
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, TopicCollection, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
 
 from minikafka.common.error_codes import Errors
 from minikafka.network.api_keys import ApiKeys
 from minikafka.witness.replicas.differ import plain
 from tests.broker.test_every_api import SERVED
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 from tests.slow.kafka_broker.both_brokers import PATIENCE_S, both_brokers, made_equal
 from tests.slow.kafka_broker.recording_proxy import RecordingProxy
 

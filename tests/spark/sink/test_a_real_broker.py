@@ -3,14 +3,15 @@
 import time
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import NewTopic
 
 from minikafka.common.errors import KafkaStorageException
 from minikafka.spark import register, write_log_dir
 from minikafka.spark.sink.write_mark import staged_directories
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.kafka_clients import KafkaClients
+from tests.librdkafka_clients import AdminClient, Consumer, Producer
 from tests.spark.rows import rows
 from tests.spark.sink.writing import begin, killed_in_commit, row, task, write
 
