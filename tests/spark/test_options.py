@@ -124,7 +124,7 @@ def test_a_subscribed_topic_that_goes_away_ends_a_stream(one, tmp_path):
         by_pattern.latestOffset(end, ReadAllAvailable())
 
 
-def test_what_is_gone_is_passed_over_without_fail_on_data_loss(one, tmp_path):
+def test_what_is_gone_is_passed_over_without_fail_on_data_loss(one, tmp_path, caplog):
     copy = Path(shutil.copytree(one.directory, tmp_path / one.directory.name))
     first, second, *_ = sorted(copy.glob("*.log"))
     first.unlink()
@@ -134,7 +134,10 @@ def test_what_is_gone_is_passed_over_without_fail_on_data_loss(one, tmp_path):
         CorruptRecordException, match=f"offsets 0 to .* are asked for, and there are {int(second.stem)}"
     ):
         rows(copy, **asked)
+    assert caplog.messages == []
     assert [row["offset"] for row in rows(copy, **asked, failOnDataLoss="false")] == left
+    (told,) = caplog.messages
+    assert told.startswith(f"{copy}: offsets 0 to") and told.endswith("; the query goes on")
     (told,) = (row["_corrupt"] for row in rows(copy, **asked, mode="PERMISSIVE") if row["_corrupt"])
     assert told["exception"].startswith("OffsetOutOfRangeException: offsets 0 to")
     with pytest.raises(CorruptRecordException, match="OffsetOutOfRangeException"):

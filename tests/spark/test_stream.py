@@ -261,9 +261,10 @@ def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(
     assert caplog.messages == []
     going_on = reader(growing, failOnDataLoss="false", **options)
     assert going_on.latestOffset(position, ReadAllAvailable()) == {"drawn": {"3": position["drawn"]["3"]}}
-    assert caplog.messages == [f"drawn-4: {told}"]
+    assert caplog.messages == []
     new, end = batch(reader(growing, failOnDataLoss="false", **options), position)
     assert new == [] and end == {"drawn": {"3": position["drawn"]["3"]}}
+    assert caplog.messages == [f"drawn-4: {told}; the query goes on"]
     with pytest.raises(CorruptRecordException, match=f"^drawn-4, [^\n]*: {told}$"):
         reader(growing, **options).partitions(position, end)  # the micro-batch is run again
     lenient = reader(growing, mode="PERMISSIVE", **options)
@@ -378,7 +379,7 @@ def test_a_checkpoint_without_topic_ids_goes_on_and_gets_them(drawn, growing):
     assert batch(reader(growing, mode="DROPMALFORMED"), position) == ([], position)
 
 
-def test_a_new_leader_truncates_the_log(tmp_path):
+def test_a_new_leader_truncates_the_log(tmp_path, caplog):
     directory = tmp_path / "log-dir" / "led-0"
     time = ManualTime(NOW)
     log = Log.create(directory, LogConfig({"internal.segment.bytes": 200}), scheduler=ManualScheduler(time), time=time)
@@ -412,8 +413,11 @@ def test_a_new_leader_truncates_the_log(tmp_path):
         CorruptRecordException, match="offset 9 was read in leader epoch 1 and is now of epoch 2: it was"
     ):
         values(reader(directory, bounds="log_end"), beyond)
+    assert not caplog.messages
     going_on = reader(directory, bounds="log_end", failOnDataLoss="false")
     assert values(going_on, beyond)[0] == [b"new"] * 3  # as is said of bounds=log_end
+    (told,) = caplog.messages
+    assert "offset 9 was read in leader epoch 1 and is now of epoch 2: it was truncated; the query goes on" in told
     log.close()
 
 

@@ -1,7 +1,8 @@
 """What the source does about bytes that Kafka would refuse, and about files that went away."""
 
 import enum
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from minikafka.tools.failure import describe, one_line
 
 DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """Kafka's exceptions, and the machine's; anything else is a bug."""
+_logger = logging.getLogger(__name__)
 _LOSSES = ("OffsetOutOfRangeException", "NoSuchFileException", "InconsistentTopicIdException")
 
 
@@ -80,6 +82,18 @@ class Damage(NamedTuple):
         """Whether nothing is wrong with bytes: records were there, and are gone."""
         return self.exception.startswith(_LOSSES)
 
+    @property
+    def told(self) -> str:
+        """What is wrong, without the name of Kafka's exception."""
+        return self.exception.partition(": ")[2]
+
     def exception_to_raise(self) -> CorruptRecordException:
         """The exception for FAILFAST."""
         return CorruptRecordException(f"{self.file}, position {self.position}: {self.exception}")
+
+
+def warn_of_losses(damages: Iterable[Damage]) -> None:
+    """Of records that are gone a query that goes on says something, as Spark's connector does."""
+    for damage in damages:
+        if damage.is_loss:
+            _logger.warning("%s: %s; the query goes on", damage.file, damage.told)

@@ -99,6 +99,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.spark.source.damage import warn_of_losses
 from minikafka.spark.source.group_rows import GROUPS, OFFSETS_TOPIC, GroupRows
 from minikafka.spark.source.log_segments_on_disk import DiskPartition
 from minikafka.spark.source.metadata_rows import METADATA, MetadataRows, MetadataTask, find_metadata
@@ -238,6 +239,7 @@ class KafkaLogReader(DataSourceReader):
                 if options.on_damage.fails_at(damage):
                     raise damage.exception_to_raise()
                 parts.append([(partition.topic_partition, damage)])
+            warn_of_losses(bounds.damages)
             bounds.damages.clear()
             for part in parts_of(requested, options.max_records_per_partition):
                 parts.append(

@@ -21,7 +21,7 @@ from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE
 from minikafka.common.errors import IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_string
-from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.damage import DAMAGE, Damage, warn_of_losses
 from minikafka.spark.source.json_option import partition_numbers
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, is_another_log, topic_id_of
 from minikafka.spark.source.log_segments_on_disk import DiskPartition
@@ -150,8 +150,6 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {name: max(ends.get(name, first), first) for name, first in before.items()}
         if not isinstance(limit, ReadAllAvailable) and self._waits_for_more(before, ends):
             return start
-        for name, read_to in gone.items():
-            _logger.warning("%s: %s", name, _text(_gone(name, read_to)))
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
         for name, (partition, _, _) in readable.items():
@@ -165,7 +163,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Told, end: Told) -> list[ReadTask]:
         """The tasks of a micro-batch, at least one; among them what of it is gone.
 
-        Raises CorruptRecordException for that in mode FAILFAST.
+        Raises CorruptRecordException for that where it ends the query; elsewhere it is warned of.
         """
         before, ids_before, ids = _offsets(start), _topic_ids(start), _topic_ids(end)
         batches_before, batches = _last_batches(start), _last_batches(end)
@@ -194,7 +192,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
             if is_renewed or is_of_another:
                 parts.append([(name, is_renewed or is_of_another)])
-            elif truncated := _truncated(partition, batches.get(name), last):
+            elif truncated := (
+                _truncated(partition, batches_before.get(name), before[name])
+                or _truncated(partition, batches.get(name), last)
+            ):
                 parts.append([(name, truncated)])
             if is_of_another:
                 continue
@@ -205,8 +206,9 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             wanted = PartitionBounds(max(first, readable.start), min(last, readable.end), readable.aborted, whole=False)
             for part in parts_of(wanted, self._options.max_records_per_partition):
                 parts.append([*byte_ranges(partition, part, self._options.max_bytes_per_task, None)])
-        self._demand_sound(each[1] for part in parts for each in part if not isinstance(each, ByteRange))
-        self._demand_sound(bounds.damages)
+        damages = [each[1] for part in parts for each in part if not isinstance(each, ByteRange)]
+        self._demand_sound([*damages, *bounds.damages])
+        warn_of_losses(damages)
         return tasks_of(parts, self._options)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
@@ -300,11 +302,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._too_short.discard(name)
         elif name not in self._too_short:
             self._too_short.add(name)
-            _logger.warning("%s: %s; the stream waits until it is longer", too_short.file, _text(too_short))
+            _logger.warning("%s: %s; the stream waits until it is longer", too_short.file, too_short.told)
 
     def _tell_of_another_topic(self, damage: Damage) -> None:
         self._demand_sound([damage])
-        _logger.warning("%s: %s; the stream goes on at its start", damage.file, _text(damage))
+        _logger.warning("%s: %s; the stream goes on at its start", damage.file, damage.told)
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
@@ -353,11 +355,6 @@ def _gone(name: TopicPartition, read_to: int) -> Damage:
     """That there is no such partition any more, of which the stream has read what is below offset `read_to`."""
     told = f"the partition is gone, which was read to offset {read_to}: some records may have been missed"
     return Damage(str(name), 0, f"OffsetOutOfRangeException: {told}")
-
-
-def _text(damage: Damage) -> str:
-    """What is wrong, without the name of Kafka's exception."""
-    return damage.exception.partition(": ")[2]
 
 
 def _topic_id(partition: DiskPartition, bounds: Bounds) -> str | None:
