@@ -44,7 +44,7 @@ from minikafka.tools.log_dir_entries import passed_over_in
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import require_descriptors, require_replaceable, require_room
-from minikafka.tools.recover.cluster_settings import cluster_settings_in
+from minikafka.tools.recover.cluster_settings import cluster_settings_in, node_id_in
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, made_ready, taken
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
 from minikafka.tools.verify.rehearsal import silence
@@ -198,11 +198,11 @@ def _noted_settings(directory: Path, topic: str, *, needed: bool) -> dict[str, o
     """
     try:
         cluster = cluster_settings_in(directory.parent)
+        return None if cluster is None else cluster.of_topic(topic, node_id_in(directory.parent))
     except TOLD:
         if needed:
             raise
         return None
-    return None if cluster is None else cluster.of_topic(topic)
 
 
 def _require_keys(directory: Path, done: CleaningRound) -> None:

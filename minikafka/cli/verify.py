@@ -30,7 +30,7 @@ from minikafka.tools.verify.partition_verifier import PartitionVerifier
 @click.option(FOLLOW_LINKS, is_flag=True, help="Read files that are symbolic links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links: bool, as_json: bool) -> None:
-    """Check partition directories, or whole log directories, without changing a byte.
+    """Check partition directories, or whole log directories, without changing a byte. No broker may be running there.
 
     Offsets in no batch are a finding where cleanup.policy is delete, by --config or the metadata log in the directory;
     normal where it is compact; and a note where it is not known.

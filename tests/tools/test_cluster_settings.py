@@ -6,8 +6,8 @@ import pytest
 
 from minikafka.common.errors import CorruptRecordException
 from minikafka.tools.recover import cluster_settings
-from minikafka.tools.recover.cluster_settings import cluster_settings_in
-from tests.tools.noted_topics import note_topics
+from minikafka.tools.recover.cluster_settings import cluster_settings_in, node_id_in
+from tests.tools.noted_topics import no_topic, note, note_topics, topic
 
 
 @pytest.fixture
@@ -32,6 +32,35 @@ def test_a_log_that_has_not_changed_is_read_once(log_dir, reads):
     [log] = (log_dir / "__cluster_metadata-0").glob("*.log")
     os.utime(log, ns=(0, 0))
     assert cluster_settings_in(log_dir) == found and len(reads) == 2
+
+
+OLD, NEW = {"cleanup.policy": "compact", "retention.ms": "1000"}, {"flush.ms": "7"}
+
+
+@pytest.mark.parametrize(
+    ("in_a_new_file", "settings"),
+    [(False, {**OLD, **NEW}), (True, NEW)],
+    ids=["in one file", "in another file"],
+)
+def test_a_topic_made_again_has_the_settings_that_a_start_gives_it(tmp_path, in_a_new_file, settings):
+    """A broker that starts reads a file as one delta, in which Kafka forgets to take away what a topic had."""
+    note(tmp_path, *topic(1, "x", OLD))
+    note(tmp_path, no_topic(1), *topic(2, "x", NEW), in_a_new_file=in_a_new_file)
+    assert cluster_settings_in(tmp_path).topics == {"x": settings}
+
+
+def test_settings_of_a_deleted_topic_are_nobodys(tmp_path):
+    note(tmp_path, *topic(1, "x", OLD), no_topic(1))
+    assert cluster_settings_in(tmp_path).topics == {}
+
+
+def test_a_topic_has_the_settings_of_its_broker_and_of_all(tmp_path):
+    brokers = {"": {"log.retention.ms": "1", "log.segment.bytes": "2000000"}, "1": {"log.retention.ms": "2"}}
+    note_topics(tmp_path, {"x": NEW}, brokers)
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    found = cluster_settings_in(tmp_path)
+    assert found.of_topic("x", node_id_in(tmp_path)) == {"retention.ms": 2, "segment.bytes": "2000000", **NEW}
+    assert found.of_topic("x", "3") == {"retention.ms": 1, "segment.bytes": "2000000", **NEW}
 
 
 def test_a_damaged_log_is_read_once(log_dir, reads):

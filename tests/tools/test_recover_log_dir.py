@@ -244,7 +244,10 @@ def test_times_with_which_kafka_does_not_start(kafka, settings, refused):
 
 
 def test_settings_are_taken_from_the_metadata_log(tmp_path):
-    """A topic's and a broker's own ones, the last of each name; a deleted topic, and an aborted transaction."""
+    """A topic's own ones, the last of each name; a deleted topic, and an aborted transaction.
+
+    A broker's own ones come into force once its logs are loaded.
+    """
 
     def text(value: str) -> bytes:
         return bytes([len(value) + 1]) + value.encode()
@@ -273,11 +276,11 @@ def test_settings_are_taken_from_the_metadata_log(tmp_path):
     (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer))
     settings = settings_of(tmp_path, None, {"c": {"flush.ms": "9"}}, {"segment.ms": "10"}, None)
     assert settings.topics == {"a": {"segment.bytes": "2000000", "flush.ms": "8"}, "c": {"flush.ms": "9"}}
-    assert (settings.default, settings.threads) == ({"retention.ms": 2, "segment.ms": "10"}, 3)
+    assert (settings.default, settings.threads) == ({"segment.ms": "10"}, 2)
     broker = tmp_path / "server.properties"
     broker.write_text("log.retention.ms=99\nlog.flush.interval.ms = 4 \n")
     settings = settings_of(tmp_path, broker, {}, {}, 5)
-    assert (settings.default["retention.ms"], settings.default["flush.ms"], settings.threads) == (2, 4, 5)
+    assert (settings.default["retention.ms"], settings.default["flush.ms"], settings.threads) == (99, 4, 5)
     (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer)[:-9] + bytes(9))
     assert f"{0:020d}.log, position 0: Record is corrupt" in run(tmp_path, code=1).stderr
     batch = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(0, None, b"\1\2\0\1"), initial_offset=0)

@@ -802,3 +802,12 @@ def test_the_metadata_log_beside_it_may_name_the_policy(of_four_batches, policy)
     (metadata,) = log_dir.glob("__cluster_metadata-0/*.log")
     metadata.write_bytes(metadata.read_bytes()[:-1] + b"x")  # it cannot be believed any more
     assert [note["what"] for note in notes(of_four_batches)] == [f"offsets 5 to 6 {IN_NO_BATCH}"]
+
+
+def test_a_directory_on_which_a_broker_runs_is_refused(tmp_path):
+    with Broker(tmp_path / "data", topics={"t": 1}) as broker:
+        broker.append("t", 0, b"x")
+        result = CliRunner().invoke(main, ["verify", str(tmp_path / "data")])
+        assert result.exit_code == 2 and result.stdout == ""
+        assert f"{tmp_path / 'data' / '.lock'} is held: a broker is running" in result.stderr
+    verify(tmp_path / "data", code=0)

@@ -55,7 +55,7 @@ def profile(
     | `keys` | bigint | how many different keys: exactly up to 4095, more with a standard error of 1.6 % |
     | `withoutKey`, `tombstones`, `withHeaders` | bigint | records without a key, with a key alone, with headers |
     | `firstTimestamp`, `lastTimestamp` | timestamp | the smallest and the largest of the records |
-    | `late` | bigint | records with a smaller timestamp than a batch before them in the partition has |
+    | `late` | bigint | records with a smaller timestamp than a record before them in the partition |
     | `lateness` | struct | by how many ms the late ones are: `median`, `p90`, `p99`, `largest`; null without any |
     | `damages` | bigint | damaged places; more than 0 only if `mode` is not FAILFAST, which ends the job at the first |
 

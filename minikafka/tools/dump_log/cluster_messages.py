@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 
 from minikafka.common.errors import CorruptRecordException, KafkaException, MetadataParseException
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.messages.cluster_metadata import RemoveTopicRecord
 from minikafka.messages.framed_message import read_framed
 from minikafka.messages.message_codec import Message
 from minikafka.metadata import metadata_image
@@ -69,7 +68,7 @@ def _messages_in(records: FileRecords, first_offset: int) -> Iterator[NamedMessa
 class ReplayedImage:
     """The state to which messages of some kinds lead; the others are passed over.
 
-    A delta of Kafka's keeps the settings of a topic that is made and deleted in it, so one ends before each deletion.
+    A delta of Kafka's keeps the settings of a topic that is made and deleted in it, so it matters where one ends.
     """
 
     def __init__(self, kinds: tuple[type[Message], ...]):
@@ -78,11 +77,12 @@ class ReplayedImage:
 
     def replay(self, message: Message) -> None:
         """Raises RuntimeException and IllegalStateException for one that changes what is not there."""
-        if not isinstance(message, self._kinds):
-            return
-        if isinstance(message, RemoveTopicRecord) and self._delta.configs_delta is not None:
-            self._delta = MetadataDelta(self._delta.apply())
-        self._delta.replay(message)
+        if isinstance(message, self._kinds):
+            self._delta.replay(message)
+
+    def end_delta(self) -> None:
+        """What comes now belongs to another delta."""
+        self._delta = MetadataDelta(self._delta.apply())
 
     def image(self) -> MetadataImage:
         """The state now."""

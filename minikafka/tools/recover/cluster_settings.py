@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
@@ -22,16 +23,23 @@ from minikafka.tools.failure import naming
 
 
 class ClusterSettings(NamedTuple):
-    """Settings by the name of each topic, and by the broker's number; "" stands for all brokers."""
+    """Settings by the name of each topic that there is, and by the broker's number; "" stands for all brokers.
+
+    They are those of a broker that starts: the settings of a topic that was deleted are those of the next one of its
+    name, if both stand in one file of the metadata log.
+    """
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
 
-    def of_topic(self, topic: str) -> dict[str, object] | None:
-        """The topic's settings, over those of all brokers; None for a topic that is not named."""
+    def of_topic(self, topic: str, node_id: str) -> dict[str, object] | None:
+        """The topic's settings, over those of broker `node_id`, over those of all brokers; None for a topic that is not
+        named. Once it has started, a broker of Kafka's goes by them.
+        """
         if topic not in self.topics:
             return None
-        return {**log_settings(self.brokers.get("", {})), **self.topics[topic]}
+        brokers = self.brokers.get("", {}) | self.brokers.get(node_id, {})
+        return {**log_settings(brokers), **self.topics[topic]}
 
 
 def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
@@ -39,7 +47,8 @@ def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
     log. One that has not changed is read once, damaged or not.
 
     Raises OSError, what damaged batches raise, KafkaException with file and offset for an unreadable record, and
-    RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`.
+    RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`;
+    `MetadataLoader`, to which a starting broker gives each file as one delta.
     """
     metadata = log_dir / METADATA_DIRECTORY
     if not metadata.is_dir():
@@ -50,6 +59,22 @@ def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
     if isinstance(found, Exception):
         raise found.with_traceback(None)
     return found
+
+
+def node_id_in(log_dir: Path) -> str:
+    """The number of the broker whose log directory it is, "" where nothing says so. Raises as `meta_properties_in`."""
+    properties = meta_properties_in(log_dir)
+    return "" if properties is None else str(properties.node_id)
+
+
+def meta_properties_in(log_dir: Path) -> MetaProperties | None:
+    """What `meta.properties` says, None if it is missing. Raises OSError, KafkaException, IllegalArgumentException."""
+    file = log_dir / META_PROPERTIES_NAME
+    if not os.path.lexists(file):
+        return None
+    require_regular(file, follow_links=True)
+    with naming(file):
+        return MetaProperties.read(file)
 
 
 @lru_cache(maxsize=8)
@@ -64,12 +89,17 @@ def _read_once(metadata: Path, _files: frozenset[tuple[str, int, int]]) -> Clust
 def _read(metadata: Path) -> ClusterSettings:
     replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
     names = [file.name for file in metadata.iterdir()]
-    for _, message in decided(messages_of(names, lambda name: _records_of(metadata / name))):
+
+    def records_of(name: str) -> AbstractContextManager[FileRecords]:
+        replayed.end_delta()
+        return _records_of(metadata / name)
+
+    for _, message in decided(messages_of(names, records_of)):
         replayed.replay(message)
     image = replayed.image()
     found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {})
     for resource, settings in image.configs.resource_data.items():
-        if resource.type is ConfigResourceType.TOPIC:
+        if resource.type is ConfigResourceType.TOPIC and resource.name in found.topics:
             found.topics[resource.name] = dict(settings)
         elif resource.type is ConfigResourceType.BROKER:
             found.brokers[resource.name] = dict(settings)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
-from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import (
@@ -59,7 +58,7 @@ from minikafka.tools.recover.before_recovery import (
     require_replaceable,
     require_room,
 )
-from minikafka.tools.recover.cluster_settings import cluster_settings_in
+from minikafka.tools.recover.cluster_settings import cluster_settings_in, meta_properties_in, node_id_in
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, warn_of_unknown_names
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
@@ -126,9 +125,12 @@ def settings_of(
     """The settings of the logs in a log directory.
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
-    `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
-    OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no broker's,
-    what `require_valid` raises for one with which Kafka would not start, and what `cluster_settings_in` raises.
+    `overrides`, then those in the broker's file, then Kafka's defaults. The broker's settings in the metadata log come
+    into force when its logs are loaded. Kafka: `BrokerMetadataPublisher.onMetadataUpdate`.
+
+    Raises OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no
+    broker's, what `require_valid` raises for one with which Kafka would not start, and what `cluster_settings_in`
+    raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -145,7 +147,6 @@ def settings_of(
     topics: dict[str, dict[str, object]] = {}
     if (cluster := cluster_settings_in(log_dir)) is not None:
         topics = {topic: dict(settings) for topic, settings in cluster.topics.items()}
-        broker |= cluster.brokers.get("", {}) | cluster.brokers.get(_node_id(log_dir), {})
     for topic, given in topic_configs.items():
         topics[topic] = {**topics.get(topic, {}), **given}
     of_loading = _OF_LOADING.parse(broker)
@@ -210,27 +211,12 @@ def _require_own_broker(log_dir: Path, settings: Mapping[str, str]) -> None:
 
     Kafka: `MetaPropertiesEnsemble.verify`.
     """
-    given, stored = settings.get("node.id", settings.get("broker.id", "")).strip(), _node_id(log_dir)
+    given, stored = settings.get("node.id", settings.get("broker.id", "")).strip(), node_id_in(log_dir)
     if given and stored and stored != str(parse_int(given)):
         raise RuntimeException(
             f"Stored node id {stored} doesn't match previous node id {given} in {log_dir}. If you moved your data, "
             "make sure your configured node id matches."
         )
-
-
-def _node_id(log_dir: Path) -> str:
-    properties = _meta_properties(log_dir)
-    return "" if properties is None else str(properties.node_id)
-
-
-def _meta_properties(log_dir: Path) -> MetaProperties | None:
-    """What `meta.properties` says, None if it is missing. Raises OSError, KafkaException, IllegalArgumentException."""
-    file = log_dir / META_PROPERTIES_NAME
-    if not os.path.lexists(file):
-        return None
-    require_regular(file, follow_links=True)
-    with naming(file):
-        return MetaProperties.read(file)
 
 
 def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
@@ -239,7 +225,7 @@ def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
     The mark of a clean stop may be anything, as a start deletes it; but a stop would write through a link. Raises
     OSError, and what `_meta_properties` raises.
     """
-    _meta_properties(log_dir)
+    meta_properties_in(log_dir)
     for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
         require_replaceable(log_dir / name, follow_links=follow_links)
     marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME

@@ -13,6 +13,7 @@ from minikafka.common.file_kind import kind_of
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_lock import LogDirLock
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
@@ -172,11 +173,15 @@ def _read_meta_properties(file: Path) -> None:
 class LogDir:
     """What the files of a log directory say about its partitions: how Kafka will load them.
 
-    Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka. A metadata log
-    that cannot be read says nothing about topics; what is wrong with it is found when it is verified itself.
+    A damaged checkpoint counts as empty, as in Kafka. A metadata log that cannot be read says nothing about topics;
+    what is wrong with it is found when it is verified itself.
     """
 
     def __init__(self, directory: Path):
+        """Raises OSError when one of the files cannot be read, and KafkaException where a broker is running: what it is
+        writing would look like damage.
+        """
+        LogDirLock(directory, shared=True, changes=False).release()
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
