@@ -43,7 +43,14 @@ from minikafka.tools.verify.epoch_comparison import EpochComparison
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
-from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
+from minikafka.tools.verify.segment_verifier import (
+    ScannedSegment,
+    SegmentScan,
+    SegmentToVerify,
+    unnamed_abort,
+    verify_segment,
+    waits_for_deletion,
+)
 from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 
 # The last one, and the checkpoints, are in the directory of the metadata log only.
@@ -72,7 +79,8 @@ class PartitionVerifier:
     """Reads a partition's directory once and reports everything that Kafka would not have left there like that.
 
     - Not one byte is changed; not even a missing checkpoint file is created.
-    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
+    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments. So
+      an abort is missed in the transaction index of its marker's segment wherever the records lie.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
       first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away. Offsets may
       have been, too, unless the topic's settings say `cleanup.policy=delete`; where nobody knows, there is a note.
@@ -154,6 +162,7 @@ class PartitionVerifier:
         expected_offset = base_offsets[0] if base_offsets else 0
         self._gaps = OffsetGaps(max(expected_offset, self._next_start.log_start_offset))
         is_sound = True
+        open_transactions: set[int] = set()  # of the segments before: their producers
         for base, next_base in pairwise([*base_offsets, None]):
             if is_sound and (gap := self._next_start.gap(expected_offset, base)):
                 self._found(OpenFinding(log_file(self._directory, base), None, base, gap))
@@ -166,6 +175,9 @@ class PartitionVerifier:
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
             is_sound = scanned is not None and len(self._open_findings) == found_before
+            if base > expected_offset and not self._next_start.config.compact:  # markers are missing, too
+                open_transactions.clear()
+            open_transactions = self._follow_transactions(open_transactions, base, scanned)
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
             self._gaps.pass_batch(base_offsets[-1], base_offsets[-1])  # it may be empty
@@ -177,6 +189,17 @@ class PartitionVerifier:
             for name, what in beyond_the_end(self._noted if self._all_read else {}, expected_offset).items():
                 self._found(OpenFinding(self._directory.parent / name, None, None, what))
         return expected_offset
+
+    def _follow_transactions(self, before: set[int], base_offset: int, scanned: ScannedSegment | None) -> set[int]:
+        """The producers whose transactions are open after a segment, by those `before` it; an abort that its index
+        lacks is told. None is known to be open after a segment that could not be read whole: a marker may be there.
+        """
+        if scanned is None:
+            return set()
+        for offset, producer_id in zip(scanned.unnamed_aborts, scanned.aborted_producers, strict=True):
+            if producer_id in before:
+                self._found(unnamed_abort(self._directory, base_offset, offset, producer_id))
+        return before.difference(scanned.ended).union(scanned.open) if scanned.is_whole else set()
 
     def _meet(self, batch: VerifiedBatch) -> None:
         self._gaps.pass_batch(batch.base_offset, batch.last_offset + 1)
