@@ -312,7 +312,7 @@ def test_a_checkpoint_beyond_the_end_is_told_as_ls_tells_it(log_dir, name, noted
 
 def test_the_metadata_log_is_sound(log_dir):
     partition = (log_dir / "mixed-0").rename(log_dir / "__cluster_metadata-0")
-    for name in ("quorum-state", f"{56:020d}-{1:010d}.checkpoint"):
+    for name in ("quorum-state", f"{56:020d}-{0:010d}.checkpoint"):
         (partition / name).touch()
     assert verify(partition, code=0) == []
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()

@@ -41,6 +41,7 @@ from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
+from minikafka.tools.verify.metadata_snapshots import PARTIAL_SUFFIX, parse
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 from minikafka.tools.verify.segment_verifier import (
@@ -56,7 +57,6 @@ from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
-_UNFINISHED_METADATA_SNAPSHOT, _DELETED_METADATA_SNAPSHOT = ".checkpoint.part", ".checkpoint.deleted"
 _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
@@ -228,22 +228,15 @@ class PartitionVerifier:
     def _verify_names(self, names: list[str], base_offsets: set[int]) -> None:
         for name in names:
             file = self._directory / name
-            if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
-                what = "left over from a snapshot that was not finished"
-                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
-                continue
-            # The load of a log leaves these, and the broker deletes them then. Kafka: `KafkaRaftLog.recoverSnapshots`
-            if self._is_metadata_log and name.endswith(_DELETED_METADATA_SNAPSHOT):
-                what = "left over from a deletion"
-                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
-                continue
             what = self._what_is_wrong_with_name(name, base_offsets)
             if what:
                 self._found(OpenFinding(file, None, None, what, may_raise=self._exceptions_of_name(name)))
 
     def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
-        if name in (*_KNOWN_NAMES, UNDO) or _METADATA_SNAPSHOT.fullmatch(name):
+        if name in (*_KNOWN_NAMES, UNDO) or (self._is_metadata_log and _METADATA_SNAPSHOT.fullmatch(name)):
             return None
+        if self._is_metadata_log and name.endswith(PARTIAL_SUFFIX):
+            return "left over from a snapshot that was not finished"
         if name.endswith(DELETED_FILE_SUFFIX):
             return "left over from a deletion"
         if name.endswith(CLEANED_FILE_SUFFIX):
@@ -262,11 +255,12 @@ class PartitionVerifier:
 
     def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
         """The exceptions of a load that looks for an offset in such a name."""
-        if not name.endswith(FILE_SUFFIXES):
-            return ()
         try:
-            offset_from_file(Path(name))
-        except ValueError as error:
+            if self._is_metadata_log:
+                parse(Path(name))
+            if name.endswith(FILE_SUFFIXES):
+                offset_from_file(Path(name))
+        except (ValueError, IndexError) as error:
             return (type(error).__name__,)
         return ()
 
@@ -295,13 +289,20 @@ class PartitionVerifier:
         for finding in findings:
             self._report(finding)
         told = {(finding.file.name, finding.fate) for finding in findings}
-        for open_finding in self._changes_of_segments(outcome, told):
+        for open_finding in (*self._changes_of_segments(outcome, told), *self._snapshots_that_go(outcome)):
             self._report(outcome.finding(open_finding))
         if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
             what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
             accused = min(outcome.accuses, default=None)
             file = self._directory / accused if accused else self._directory
             self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
+
+    def _snapshots_that_go(self, outcome: Outcome) -> Iterator[OpenFinding]:
+        """Of the metadata log; each is told here only."""
+        for name in sorted(outcome.deleted):
+            if _METADATA_SNAPSHOT.fullmatch(name):
+                what = "the log begins beyond this snapshot"
+                yield OpenFinding(self._directory / name, None, None, what)
 
     def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[OpenFinding]:
         """What the load changes in segments although nothing in them explains it."""
@@ -311,9 +312,10 @@ class PartitionVerifier:
         for name in sorted(outcome.split):
             if (name, Fate.SPLIT) not in told:
                 yield OpenFinding(self._directory / name, None, None, "its offsets do not fit one segment")
+        why = "a .swap file takes its place, or the log begins beyond it"
+        if self._is_metadata_log and outcome.log_start_offset == outcome.log_end_offset:
+            why = f"the latest snapshot is ahead of the log, which then begins at offset {outcome.log_start_offset}"
         first_cut = min(filter(outcome.ends_the_log, outcome.cut), default="~")
         for name in sorted(outcome.deleted):
             if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
-                yield OpenFinding(
-                    self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
-                )
+                yield OpenFinding(self._directory / name, None, None, why)

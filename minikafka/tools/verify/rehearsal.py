@@ -22,10 +22,12 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     is_log_file,
 )
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD
 from minikafka.tools.read_bounded import of_the_machine
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, OpenFinding
+from minikafka.tools.verify.metadata_snapshots import recover_snapshots, truncate_to_latest_snapshot
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}
@@ -146,6 +148,8 @@ class Rehearsal:
                     last_shutdown_clean=self._next_start.clean,
                     stop_at_os_errors=True,
                 )
+                if self._directory.name == METADATA_DIRECTORY:
+                    truncate_to_latest_snapshot(log, recover_snapshots(log))
                 self._ends = log.log_start_offset, log.log_end_offset
                 return None
             except TOLD as error:
