@@ -139,6 +139,9 @@ def _rows_of_task(
 ) -> "Iterator[pa.RecordBatch]":
     rows = (row for batch in batches for row in batch.to_pylist())
     with_rounds = (
-        (each, RoundAhead(**row["ahead"])) for row in rows for each in as_they_are_now([range_of(row, settings)])
+        (each, RoundAhead(**row["ahead"]))
+        for row in rows
+        for each in as_they_are_now([range_of(row, settings)])
+        if each.size
     )
     return latest_of_keys(with_rounds, now=now, mode=mode)
