@@ -135,8 +135,9 @@ def test_timestamps_at_the_end_of_all_numbers(spark, request, tmp_path, judge):
     time = ManualTime(0)
     log = Log.create(tmp_path / "old-0", LogConfig({"retention.ms": -1}), scheduler=ManualScheduler(time), time=time)
     for timestamp in (LONG_MAX - 1500, LONG_MAX - 500, LONG_MAX, 0):
-        batch = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(timestamp, b"k", b"v"))
-        log.append_as_leader(batch, 0)
+        record = SimpleRecord(timestamp, b"k", b"v")
+        place = {"initial_offset": log.log_end_offset, "partition_leader_epoch": 0}
+        log.append_as_follower(MemoryRecords.with_records(CompressionType.NONE, record, **place), 0)
         log.roll()
     end = log.log_end_offset
     log.close()
