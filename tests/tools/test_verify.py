@@ -694,6 +694,24 @@ def test_a_reader_who_leaves_is_no_finding(log_dir):
     assert run.stderr.split() == [b"0"]
 
 
+@pytest.mark.parametrize("topic", ["two words", "two\nlines", "tab\t"])
+def test_a_name_that_no_checkpoint_can_hold(tmp_path, topic):
+    """`recover` refuses it. What Kafka does, `test_recover_log_dir.py` asks it."""
+    with Log.open(tmp_path / "d" / f"{topic}-0") as log:
+        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, b"k", b"v")), 0)
+    for given in (tmp_path / "d", tmp_path / "d" / f"{topic}-0"):
+        (finding,) = verify(given, code=1)
+        assert finding == {
+            "file": str(tmp_path / "d" / f"{topic}-0"),
+            "position": None,
+            "offset": None,
+            "what": f"KafkaException: A checkpoint cannot hold the name of the topic {topic!r}",
+            "fate": "offline",
+            "next_start": "it is loaded, and the checkpoints that name it then take the directory offline at the start "
+            "after that",
+        }
+
+
 def test_names_that_are_no_utf_8(log_dir):
     partition = os.fsencode(log_dir) + b"/p\xff-0"
     shutil.copytree(os.fsencode(log_dir / "mixed-0"), partition)

@@ -14,7 +14,8 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
 )
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
-from minikafka.common.errors import IOException
+from minikafka.common.errors import IOException, KafkaException
+from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -34,7 +35,7 @@ from minikafka.log.partition_files import (
     look_into,
     passed_over,
 )
-from minikafka.tools.checkpoints import beyond_the_end
+from minikafka.tools.checkpoints import beyond_the_end, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
@@ -57,6 +58,10 @@ from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
+_NAME_IN_CHECKPOINTS = (
+    Fate.OFFLINE,
+    "it is loaded, and the checkpoints that name it then take the directory offline at the start after that",
+)
 _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
@@ -130,6 +135,10 @@ class PartitionVerifier:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
         for what in passed_over(self._directory):
             self._found(OpenFinding(self._directory, None, None, what, fate=(Fate.STAYS, "it stays")))
+        try:
+            require_storable(parse_topic_partition_name(self._directory.absolute()))
+        except KafkaException as error:
+            self._found(OpenFinding(self._directory, None, None, describe(error), fate=_NAME_IN_CHECKPOINTS))
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
