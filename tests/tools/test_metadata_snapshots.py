@@ -103,6 +103,13 @@ def test_what_is_said_of_snapshots(metadata_log):
     assert told == {"the latest snapshot is ahead of the log, which then begins at offset 20"}
 
 
+def test_recover_leaves_the_snapshots_to_the_start(metadata_log):
+    (metadata_log / snapshot(20, 1)).touch()
+    before = snapshots_and_segments(metadata_log)
+    told = CliRunner().invoke(main, ["recover", "--yes", str(metadata_log)], catch_exceptions=False)
+    assert told.exit_code == 0 and snapshots_and_segments(metadata_log) == before
+
+
 def test_only_the_metadata_log_has_snapshots(metadata_log):
     partition = metadata_log.rename(metadata_log.with_name("t-0"))
     for name in (REACHES, PARTIAL):

@@ -287,7 +287,8 @@ class PartitionVerifier:
         outcome = None
         if self._all_read:
             try:
-                outcome = Rehearsal(self._directory, files, self._next_start).run()
+                rehearsal = Rehearsal(self._directory, files, self._next_start, with_snapshots=self._is_metadata_log)
+                outcome = rehearsal.run()
             except (OSError, MemoryError) as error:
                 self._could_not_read(f"{self._directory}: the load cannot be rehearsed: {describe(error)}")
         if outcome is None:

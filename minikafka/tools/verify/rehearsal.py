@@ -22,7 +22,6 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     is_log_file,
 )
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD
 from minikafka.tools.read_bounded import of_the_machine
 from minikafka.tools.scratch_directory import scratch_directory
@@ -104,12 +103,15 @@ class Rehearsal:
     load opens it for writing. What the load makes, renames or deletes are names in a scratch directory.
 
     Nothing here knows what Kafka does; only the loader does.
+
+    `with_snapshots`: it is the metadata log, of which a start also looks at the snapshots.
     """
 
-    def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart):
+    def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart, *, with_snapshots: bool = False):
         self._directory = Path(os.path.abspath(directory))  # "." has no name
         self._files = {file.name: file for file in files}
         self._next_start = next_start
+        self._with_snapshots = with_snapshots
         # The original name of each file by its identity, since names change.
         self._names: dict[tuple[int, int], str] = {}
         self._read_only: set[tuple[int, int]] = set()
@@ -148,7 +150,7 @@ class Rehearsal:
                     last_shutdown_clean=self._next_start.clean,
                     stop_at_os_errors=True,
                 )
-                if self._directory.name == METADATA_DIRECTORY:
+                if self._with_snapshots:
                     truncate_to_latest_snapshot(log, recover_snapshots(log))
                 self._ends = log.log_start_offset, log.log_end_offset
                 return None
