@@ -52,6 +52,7 @@ class Overlay(Protocol):
 
 Mapping: TypeAlias = "mmap.mmap | CopiedFile"
 """A file's bytes in memory: what is written into them is in the file."""
+_PATH_MAX = 4096  # bytes of a path that the system takes, and the zero behind it
 _MADV_POPULATE_WRITE = 23  # which Python does not name
 _observers: dict[int, Observer] = {}  # by thread: a simulated crash stops only its own thread
 _overlays: dict[int, Overlay] = {}  # by thread
@@ -296,13 +297,20 @@ def delete_if_exists(path: Path) -> bool:
 
     Kafka: `Files.deleteIfExists`.
     """
+    return _delete_if_exists(path, path)
+
+
+def _delete_if_exists(name: Path | str, path: Path, *, dir_fd: int | None = None) -> bool:
     try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            os.rmdir(path)
+        if stat.S_ISDIR(os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode):
+            os.rmdir(name, dir_fd=dir_fd)
         else:
-            os.unlink(path)
+            os.unlink(name, dir_fd=dir_fd)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        error.filename = str(path)
+        raise
     if _observers:
         _tell("delete", path)
     return True
@@ -312,14 +320,45 @@ def delete_directory(path: Path) -> None:
     """Delete `path` and all that is in it, directories last; a missing one is no error. Kafka: `Utils.delete`.
 
     No link is followed, neither in the directory nor where `path` is one: the link goes, and what it leads to stays.
+    Directories are held open, so neither is one that takes the place of a directory meanwhile, where Kafka follows it.
     What is in a directory is deleted in the order of the names, so that each run does the same. Kafka takes the order
     in which the system happens to list them. Raises OSError, for a directory that cannot be listed, for instance.
     """
-    if not os.path.islink(path):
-        for directory, directories, files in os.walk(path, topdown=False, onerror=_raise_unless_gone):
-            for name in sorted(directories + files):
-                delete_if_exists(Path(directory, name))
+    fd = _opened_directory(path, path)
+    if fd is not None:
+        _delete_content(fd, path)
     delete_if_exists(path)
+
+
+def _delete_content(fd: int, directory: Path) -> None:
+    """Delete what is in the directory behind the descriptor, which is closed then."""
+    try:
+        with os.scandir(fd) as entries:
+            is_directory = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        for name in sorted(is_directory):
+            path = directory / name
+            below = _opened_directory(name, path, dir_fd=fd) if is_directory[name] else None
+            if below is not None:
+                _delete_content(below, path)
+        for name in sorted(is_directory):
+            _delete_if_exists(name, directory / name, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _opened_directory(name: Path | str, path: Path, *, dir_fd: int | None = None) -> int | None:
+    """A descriptor of a directory, None where there is none, or a link. Raises OSError, also for one whose path the
+    system could not take, as it fails in Java.
+    """
+    try:
+        if len(os.fsencode(path)) >= _PATH_MAX:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return None
+        error.filename = str(path)
+        raise
 
 
 def fsync(fd: int) -> None:
@@ -386,12 +425,6 @@ def named(error: OSError, fd: int) -> OSError:
     if error.filename is None:
         error.filename = str(path_of(fd))
     return error
-
-
-def _raise_unless_gone(error: OSError) -> None:
-    """For `os.walk`, which would pass over every directory that it cannot list: only one that is gone may be."""
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise error
 
 
 def _set_length(fd: int, size: int) -> None:

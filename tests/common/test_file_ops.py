@@ -273,17 +273,38 @@ def test_a_deleted_directory_takes_nothing_with_it_that_its_links_lead_to(what, 
 
 def test_a_directory_that_cannot_be_listed_is_not_passed_over(tmp_path, monkeypatch):
     (tmp_path / "d" / "empty").mkdir(parents=True)
-    scandir = os.scandir
+    opens = os.open
 
-    def forbidden(path):
+    def forbidden(path, flags, **options):
         if os.path.basename(path) == "empty":
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        return scandir(path)
+        return opens(path, flags, **options)
 
-    monkeypatch.setattr(os, "scandir", forbidden)
-    with pytest.raises(PermissionError):
+    monkeypatch.setattr(os, "open", forbidden)
+    with pytest.raises(PermissionError) as raised:
         file_ops.delete_directory(tmp_path / "d")
+    assert raised.value.filename == str(tmp_path / "d" / "empty")
     assert (tmp_path / "d" / "empty").exists()
+
+
+@pytest.mark.parametrize("moment", ["a", "empty"])
+def test_a_link_that_takes_the_place_of_a_directory_meanwhile_leads_nowhere(tmp_path, moment):
+    """Before anything in the directory `below` is deleted, and behind its first entry."""
+    for name in ("precious", "d"):
+        a_full_directory(tmp_path / name)
+    (tmp_path / "d" / "above").mkdir()
+    a_file(tmp_path / "d" / "above" / "a")
+    below = tmp_path / "d" / "below"
+
+    def replace(operation, path):
+        if path.name == moment:
+            below.rename(tmp_path / "moved")
+            below.symlink_to("../precious/below")
+
+    with file_ops.observe(replace):
+        file_ops.delete_directory(tmp_path / "d")
+    assert sorted(path.name for path in (tmp_path / "precious").rglob("*")) == ["below", "empty", "file"]
+    assert not os.path.lexists(tmp_path / "d")
 
 
 def test_links_are_deleted_and_told_of_in_the_order_of_names(tmp_path, seen):

@@ -516,6 +516,26 @@ def test_a_name_that_no_checkpoint_can_hold(log_dir, name):
     assert refused(log_dir).startswith("KafkaException: A checkpoint cannot hold the name of the topic")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two words-0", "two\nlines-0"])
+def test_kafka_loses_the_directory_at_the_second_start_where_no_checkpoint_can_hold_a_name(kafka, log_dir, name):
+    """As `verify` foretells it: the first start loads the partition, and leaves the mark of a clean stop."""
+    shutil.copytree(log_dir / "orders-1", log_dir / name)
+    (log_dir / name / "partition.metadata").unlink(missing_ok=True)
+    verified = CliRunner().invoke(main, ["verify", "--json", str(log_dir)])
+    [finding] = (each for each in json.loads(verified.stdout)["findings"] if each["fate"] == "offline")
+    assert finding["file"] == str(log_dir / name)
+    assert finding["next_start"].startswith(
+        "it is loaded, and the checkpoints that name it then take the directory off"
+    )
+    states = started_and_stopped_by_kafka(kafka, log_dir, {}, {})
+    assert name.rpartition("-")[0] in {state["topic"] for state in states}
+    assert (log_dir / ".kafka_cleanshutdown").exists()
+    with suppress(KafkaStorageException):
+        started_and_stopped_by_kafka(kafka, log_dir, {}, {})
+    assert not (log_dir / ".kafka_cleanshutdown").exists()
+
+
 def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypatch):
     replace_file = file_ops.replace_file
 

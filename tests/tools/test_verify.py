@@ -33,6 +33,7 @@ from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
 from tests.tools.noted_topics import note_topics
+from tests.tools.transactions_in_segments import of_transactions
 
 
 @pytest.fixture
@@ -174,6 +175,52 @@ def test_damage_is_found_where_it_is(log_dir, name):
     assert any(Path(f["file"]).name == file and fate in f["next_start"] for f in findings), findings
 
 
+@pytest.mark.parametrize("segments", [1, 2])
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_abort_is_missed_where_the_records_lie_in_earlier_segments(tmp_path, segments, clean):
+    partition = of_transactions(tmp_path / "t-0", *["write", "roll"] * segments, "ABORT")
+    if clean:
+        (tmp_path / ".kafka_cleanshutdown").touch()
+    (finding,) = verify(partition, code=1)
+    assert finding == {
+        "file": str(partition / f"{segments:020}.txnindex"),
+        "position": None,
+        "offset": segments,
+        "what": f"no entry names the transaction of producer 5 that was aborted at offset {segments}",
+        "fate": "stays" if clean else "made",
+        "next_start": "it stays, and committed readers get its records" if clean else "it is made anew",
+    }
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ("write", "roll", "COMMIT", "roll", "ABORT"),
+        ("write", "COMMIT", "roll", "ABORT"),
+        ("write", "roll", "COMMIT", "ABORT"),
+        ("write", "roll", "write", "roll", "COMMIT"),
+    ],
+)
+def test_an_abort_of_no_record_has_no_entry(tmp_path, steps):
+    partition = of_transactions(tmp_path / "t-0", *steps)
+    (tmp_path / ".kafka_cleanshutdown").touch()
+    assert verify(partition, code=0) == []
+
+
+@pytest.mark.parametrize("lost", ["the segment's end", "the segment"])
+def test_an_abort_after_what_cannot_be_read_is_not_missed(tmp_path, lost):
+    """The lost bytes may have had the marker of the records that come before them."""
+    partition = of_transactions(tmp_path / "t-0", "write", "roll", "COMMIT", "roll", "ABORT")
+    (tmp_path / ".kafka_cleanshutdown").touch()
+    if lost == "the segment":
+        for file in partition.glob(f"{1:020}.*"):
+            file.unlink()
+        assert len(notes(partition)) == 1
+    else:
+        os.truncate(partition / f"{1:020}.log", 77)
+        assert not any("was aborted" in finding["what"] for finding in verify(partition, code=1))
+
+
 def test_after_an_unclean_stop_the_segment_is_cut(log_dir):
     (log_dir / ".kafka_cleanshutdown").unlink()
     (log_dir / "recovery-point-offset-checkpoint").write_text("0\n0\n")
@@ -265,7 +312,7 @@ def test_a_checkpoint_beyond_the_end_is_told_as_ls_tells_it(log_dir, name, noted
 
 def test_the_metadata_log_is_sound(log_dir):
     partition = (log_dir / "mixed-0").rename(log_dir / "__cluster_metadata-0")
-    for name in ("quorum-state", f"{56:020d}-{1:010d}.checkpoint"):
+    for name in ("quorum-state", f"{56:020d}-{0:010d}.checkpoint"):
         (partition / name).touch()
     assert verify(partition, code=0) == []
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
@@ -645,6 +692,24 @@ def test_a_reader_who_leaves_is_no_finding(log_dir):
     )
     run = subprocess.run(["bash", "-c", closed], env=ENVIRONMENT, capture_output=True)
     assert run.stderr.split() == [b"0"]
+
+
+@pytest.mark.parametrize("topic", ["two words", "two\nlines", "tab\t"])
+def test_a_name_that_no_checkpoint_can_hold(tmp_path, topic):
+    """`recover` refuses it. What Kafka does, `test_recover_log_dir.py` asks it."""
+    with Log.open(tmp_path / "d" / f"{topic}-0") as log:
+        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, b"k", b"v")), 0)
+    for given in (tmp_path / "d", tmp_path / "d" / f"{topic}-0"):
+        (finding,) = verify(given, code=1)
+        assert finding == {
+            "file": str(tmp_path / "d" / f"{topic}-0"),
+            "position": None,
+            "offset": None,
+            "what": f"KafkaException: A checkpoint cannot hold the name of the topic {topic!r}",
+            "fate": "offline",
+            "next_start": "it is loaded, and the checkpoints that name it then take the directory offline at the start "
+            "after that",
+        }
 
 
 def test_names_that_are_no_utf_8(log_dir):

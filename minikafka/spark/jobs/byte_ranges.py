@@ -62,18 +62,21 @@ def for_each_task(
     ranges: "DataFrame",
     function: "Callable[[Iterator[ByteRange]], Iterator[pa.RecordBatch]]",
     schema: "StructType | str",
+    *,
+    with_empty: bool = False,
 ) -> "DataFrame":
     """What `function` makes of the byte ranges of each task, in the workers; its batches have the columns of `schema`.
 
     `ranges` is the table of that name, maybe filtered. Damage that was met while it was planned (in mode PERMISSIVE) is
-    passed over.
+    passed over. So are partitions without a byte to read, unless `with_empty`: then an empty range stands for each.
     """
 
     settings = carried_settings(ranges.schema)
 
     def run(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         rows = (row for batch in batches for row in batch.to_pylist())
-        return function(as_they_are_now(range_of(row, settings) for row in rows if row["segment"] is not None))
+        found = (range_of(row, settings) for row in rows if row["segment"] is not None)
+        return function(as_they_are_now(each for each in found if each.size or with_empty))
 
     return ranges.mapInArrow(run, schema)
 

@@ -62,6 +62,9 @@ def compaction(
     `cleaner-offset-checkpoint` says that the last one ended, and its offset map holds all keys; a broker's holds 5.0
     million by default, and needs several rounds for more.
 
+    A log is taken as it lies on the disk; `minikafka clean` loads it first, as a broker that starts does, which may cut
+    off its end after an unclean stop.
+
     The counts of records are exact. Bytes are estimated where a batch keeps some of its records: as much of its
     compressed bytes as of the others. Markers are taken to stay, and of batches without records only the round's last
     one is counted. With damage, mode FAILFAST ends the job; in others a damaged batch counts for nothing, where Kafka's
@@ -139,6 +142,9 @@ def _rows_of_task(
 ) -> "Iterator[pa.RecordBatch]":
     rows = (row for batch in batches for row in batch.to_pylist())
     with_rounds = (
-        (each, RoundAhead(**row["ahead"])) for row in rows for each in as_they_are_now([range_of(row, settings)])
+        (each, RoundAhead(**row["ahead"]))
+        for row in rows
+        for each in as_they_are_now([range_of(row, settings)])
+        if each.size
     )
     return latest_of_keys(with_rounds, now=now, mode=mode)

@@ -117,7 +117,7 @@ def export(
             _parts, root=to, run=run, reached=before, by_date=by_date, compression=compression,
             mode=Mode.FAILFAST if Mode.of(mode) is Mode.FAILFAST else Mode.DROPMALFORMED,
         )  # fmt: skip
-        found = [_Part(*row) for row in for_each_task(ranges, work, schema_of_rows(_Part)).collect()]
+        found = [_Part(*row) for row in for_each_task(ranges, work, schema_of_rows(_Part), with_empty=True).collect()]
         files, reached, answer = _summed_up(found, before)
         _in_a_worker(spark, partial(_commit, to, run, files, reached, isolation))
     except BaseException:
@@ -370,9 +370,9 @@ class _Watched(Unwanted):
 
     def __init__(self, byte_range: ByteRange, known: Reached | None):
         self._next = 0 if known is None else known.next_offset
-        self.end = byte_range.segment.end_offset or 0
+        self.end = (byte_range.segment.end_offset or 0) if byte_range.size else byte_range.end_offset
         self.epoch_before: int | None = None
-        self.byte_range = _behind(byte_range, self._next - 1)
+        self.byte_range = _behind(byte_range, self._next - 1) if byte_range.size else None
         narrowed = byte_range._replace(start_offset=max(byte_range.start_offset, self._next))
         super().__init__(narrowed, RowFilter())
 

@@ -38,7 +38,7 @@ def lag(
     | `logStart`, `readableEnd`, `logEnd` | bigint | `readableEnd` is the high watermark, or with `read_committed` the \
 last stable offset; null without a log |
     | `lag` | bigint | `readableEnd` - `committed`, as Kafka's tools tell it: gaps and markers count; it is negative \
-where the checkpoint of high watermarks is older than the commit |
+where the checkpoint of high watermarks is older than the commit, and null where it is no 64-bit number |
     | `oldestUnread` | timestamp | of the first record that the group can read and has not; null for none |
     | `behindMs` | bigint | from `oldestUnread` to `now`, in ms |
     | `commitTimestamp`, `idleMs` | timestamp, bigint | when the group committed, and from then to `now`, in ms |
@@ -72,7 +72,7 @@ where the checkpoint of high watermarks is older than the commit |
         .select("topic", "partition", "committed", "log.*")
     )
     has_unread = F.coalesce("hasUnread", F.col("committed") < F.col("readableEnd"))
-    idle = clock - F.unix_millis("commitTimestamp")
+    idle = F.try_subtract(clock, F.unix_millis("commitTimestamp"))
     state = (
         F.when(F.col("logEnd").isNull(), NO_LOG)
         .when(F.col("committed") > F.col("logEnd"), AHEAD)
@@ -86,9 +86,9 @@ where the checkpoint of high watermarks is older than the commit |
         "logStart",
         "readableEnd",
         "logEnd",
-        (F.col("readableEnd") - F.col("committed")).alias("lag"),
+        F.try_subtract("readableEnd", "committed").alias("lag"),
         spark_time("oldestUnread").alias("oldestUnread"),
-        (clock - F.col("oldestUnread")).alias("behindMs"),
+        F.try_subtract(clock, "oldestUnread").alias("behindMs"),
         "commitTimestamp",
         idle.alias("idleMs"),
         state.alias("state"),

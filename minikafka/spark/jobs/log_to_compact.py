@@ -121,7 +121,11 @@ class LogToCompact:
     """A log, with what the rules ask of a `Log`."""
 
     def __init__(self, partition: DiskPartition, bounds: PartitionBounds, config: LogConfig):
-        """`bounds`: what a consumer with `read_committed` sees of it."""
+        """`bounds`: what a consumer with `read_committed` sees of it.
+
+        A log that ends below its start is the empty one that Kafka's next start makes of it, as for `clean`. Kafka:
+        `LogLoader.load`.
+        """
         self._partition = partition
         self._segments = [SegmentToCompact.of(each) for each in partition.segments]
         self._base_offsets = [each.base_offset for each in partition.segments]
@@ -131,6 +135,10 @@ class LogToCompact:
         self.config = config
         self.log_start_offset = bounds.start
         self.log_end_offset = self._base_offsets[-1] if log_end is None else log_end
+        if self.log_end_offset < self.log_start_offset:
+            self.log_end_offset = self.log_start_offset
+            self._segments = [SegmentToCompact(self.log_start_offset, 0, partition.segments[-1])]
+            self._base_offsets = [self.log_start_offset]
         self.last_stable_offset = min(bounds.end, self.log_end_offset)
 
     @cached_property

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.earlier_timestamps import EarlierTimestamps
 from minikafka.spark.jobs.histogram import Histogram
@@ -103,7 +102,7 @@ class RecordProfile:
             if len(timestamps):
                 yield None, slice(None)
             return
-        periods = np.where(timestamps == NO_TIMESTAMP, -1, timestamps // self._period_ms)
+        periods = np.where(timestamps < 0, -1, timestamps // self._period_ms)
         for period in np.unique(periods).tolist():
             yield None if period < 0 else period * self._period_ms, periods == period
 
@@ -206,7 +205,7 @@ class _Batches:
         facts = _RecordFacts(
             timestamps,
             np.asarray(columns.record_end) - np.asarray(columns.record_start),
-            np.where(timestamps == NO_TIMESTAMP, 0, lateness),
+            np.where(timestamps < 0, 0, lateness),
             hashes_of_keys(columns),
             np.asarray(columns.key_end) >= 0,
             np.asarray(columns.value_end) >= 0,

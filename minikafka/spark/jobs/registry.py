@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.tools.verify.findings import NOTE
 
 if TYPE_CHECKING:
@@ -91,8 +92,11 @@ class Job(NamedTuple):
         return (table(spark, name, paths, {**self.reads, **source}) for name in self.tables)
 
 
+_OF_A_CLOCK = click.IntRange(0, LONG_MAX)
+
+
 def _now(default: str) -> click.Option:
-    return click.Option(["--now"], type=int, metavar="MS", help=f"The time since 1970.  [default: {default}]")
+    return click.Option(["--now"], type=_OF_A_CLOCK, metavar="MS", help=f"The time since 1970.  [default: {default}]")
 
 
 def _config(whose: str) -> click.Option:
@@ -148,7 +152,7 @@ _JOBS = (
             _now("this machine's"),
             click.Option(
                 ["--stale-after"],
-                type=click.IntRange(min=0),
+                type=_OF_A_CLOCK,
                 default=3_600_000,
                 show_default=True,
                 metavar="MS",
@@ -197,7 +201,7 @@ _JOBS = (
         options=(
             click.Option(
                 ["--open-longer-than"],
-                type=click.IntRange(min=0),
+                type=_OF_A_CLOCK,
                 default=900_000,
                 show_default=True,
                 metavar="MS",

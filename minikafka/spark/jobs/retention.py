@@ -133,13 +133,15 @@ def _judged(known: DataFrame, now: int) -> DataFrame:
     is_empty_last = F.col("nextOffset").isNull() & (F.col("size") == 0)
     below_start = ~F.col("held") & up_to_here(F.col("nextOffset") <= F.col("logStart"))
     left = F.when(~F.col("belowStart"), F.col("size")).otherwise(0)
-    surplus = F.sum(left).over(log) - F.col("retention_bytes")
+    surplus = F.try_subtract(F.sum(left).over(log), F.col("retention_bytes"))
     too_much = (F.col("retention_bytes") >= 0) & (F.sum(left).over(so_far) <= surplus)
     may_go = F.col("deletes") & ~F.col("held") & ~is_empty_last
     is_left = ~F.col("belowStart") & ~F.col("tooMuch")
     # A segment whose age is not known stays, and so do all behind it.
     is_known = up_to_here(F.col("newest").isNotNull() | ~is_left)
-    oldest_first = F.max(F.when(is_left, F.col("newest"))).over(so_far) + F.col("retention_ms") + 1
+    # Kafka subtracts the newest timestamp from its clock. A sum beyond any clock is null here: that time never comes.
+    age = F.try_add(F.col("retention_ms"), F.lit(1))
+    oldest_first = F.try_add(F.max(F.when(is_left, F.col("newest"))).over(so_far), age)
     return (
         known.withColumn("logDirectory", F.regexp_replace("segment", "/[^/]*$", ""))
         .withColumn("held", ~up_to_here(F.col("highWatermark") >= F.coalesce("nextOffset", "logEnd")))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from minikafka.log.log_config import LogConfig
-from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.jobs.settings_beside import settings_beside
@@ -72,10 +71,10 @@ def _facts(partition: DiskPartition, own: dict[str, object] | None, mode: str) -
     told = [value if name in (own or {}) else None for name, value in rules.items()]
     for segment in partition.segments:
         newest = _newest_record(segment, mode)
-        is_of_record = newest is not None and newest != NO_TIMESTAMP
+        is_of_record = newest is not None and newest >= 0
         yield SegmentFacts(
             *partition.topic_partition, segment.path, segment.base_offset, segment.end_offset, segment.size,
-            _last_change(segment) if newest == NO_TIMESTAMP else newest, is_of_record,
+            newest if newest is None or is_of_record else _last_change(segment), is_of_record,
             readable.start, readable.end, last.base_offset if log_end is None else log_end,
             topic_id, own is not None, *told,
         )  # fmt: skip

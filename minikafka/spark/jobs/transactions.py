@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.record_batch import RecordBatch
 from minikafka.spark.jobs.byte_ranges import for_each_task, sound
@@ -55,7 +56,7 @@ def transactions(
     parts = for_each_task(ranges, partial(_parts, mode=mode), schema_of_rows(_Part))
     wholes = parts.groupBy("topic", "partition").applyInArrow(_joined, schema_of_rows(_Whole))
     newest = F.max("newest").over(Window.partitionBy(F.lit(0)))  # few rows: one for each producer
-    idle = F.when(F.col("openOffset").isNotNull(), F.col("now") - F.col("last"))
+    idle = F.when(F.col("openOffset").isNotNull(), F.try_subtract("now", "last"))
     return (
         wholes.withColumn("now", newest if now is None else F.lit(now))
         .where("producerId IS NOT NULL")
@@ -156,7 +157,7 @@ class _Sums:
             self.aborted += 1
             self.aborted_records += stretch.records
         if stretch.since is not None:
-            self.add_longest(max(0, ended_at - stretch.since))
+            self.add_longest(min(max(0, ended_at - stretch.since), LONG_MAX))
 
     def add_longest(self, duration_ms: int | None) -> None:
         if duration_ms is not None:

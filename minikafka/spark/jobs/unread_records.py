@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.source.damage import DAMAGE, Damage
@@ -60,7 +59,7 @@ def _unread(partition: DiskPartition, offsets: list[int], isolation_level: str, 
             has_unread = timestamp is not None
         except DAMAGE as error:
             list(sound([Damage.of(partition.directory, 0, error)], mode))
-        oldest = None if timestamp == NO_TIMESTAMP else timestamp
+        oldest = None if timestamp is None or timestamp < 0 else timestamp
         yield Unread(partition.directory, offset, readable.start, readable.end, end, has_unread, oldest)
 
 

@@ -118,6 +118,11 @@ class _Note(NamedTuple):
     end: int | None = None
     next_offset: int | None = None
     is_preallocated: bool | None = None
+    is_whole: bool | None = None
+    open: list[int] | None = None
+    ended: list[int] | None = None
+    unnamed_aborts: list[int] | None = None
+    aborted_producers: list[int] | None = None
 
 
 class _Row(NamedTuple):
@@ -337,5 +342,5 @@ class _Recital:
             else:
                 facts = {name: fields[name] for name in VerifiedBatch._fields if name != "marker"}
                 meet(VerifiedBatch(**facts, marker=None))
-        assert end.end is not None and end.is_preallocated is not None
-        return ScannedSegment(end.end, end.next_offset, end.is_preallocated)
+        fields = end._asdict()
+        return ScannedSegment(**{name: fields[name] for name in ScannedSegment._fields})

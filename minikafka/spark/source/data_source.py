@@ -107,10 +107,12 @@ from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
 from minikafka.spark.source.range_rows import PARTITIONS, RANGES, RangeRows
 from minikafka.spark.source.read_task import (
+    ByteRange,
     Found,
     PartitionTask,
     ReadTask,
     byte_ranges,
+    empty_range,
     partition_tasks_of,
     parts_of,
     tasks_of,
@@ -245,6 +247,8 @@ class KafkaLogReader(DataSourceReader):
                 parts.append(
                     [*byte_ranges(partition, part, options.max_bytes_per_task, filters.row_filter.min_timestamp)]
                 )
+            if options.table == RANGES and not any(isinstance(each, ByteRange) for each in parts[-1]):
+                parts[-1].append(empty_range(partition, requested))
         return tasks_of(parts, options)
 
     # The rows of their tasks

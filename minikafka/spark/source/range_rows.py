@@ -1,6 +1,7 @@
 """The tables `ranges` and `partitions`: what there is to read, as rows that a job spreads over a cluster.
 
-A row of `ranges` is a byte range that a query of the records with the same options would read:
+A row of `ranges` is a byte range that a query of the records with the same options would read. A partition of which the
+query would read nothing has one row, whose `end` is its `start`.
 
 | column | meaning |
 |---|---|

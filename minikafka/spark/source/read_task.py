@@ -111,6 +111,12 @@ def byte_ranges(
             yield partition.topic_partition, Damage.of(segment.path, 0, error)
 
 
+def empty_range(partition: DiskPartition, bounds: PartitionBounds) -> ByteRange:
+    """What stands for a partition of which there is nothing to read within `bounds`: no byte of its last segment."""
+    last = partition.chosen[-1]
+    return ByteRange(partition.topic_partition, last, PositionRange(0, 0), bounds.start, bounds.end, (), last.is_last)
+
+
 def parts_of(bounds: PartitionBounds, max_records: int | None) -> list[PartitionBounds]:
     """The bounds in parts of even length that have at most `max_records` offsets each; None for no limit.
 

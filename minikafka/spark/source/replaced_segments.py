@@ -19,7 +19,7 @@ def as_they_are_now(ranges: Iterable[ByteRange]) -> Iterator[ByteRange]:
     records were deleted stays, and is a damage when it is read; what is left of them comes after it.
     """
     for each in ranges:
-        if _is_there(each):
+        if not each.size or _is_there(each):
             yield each
         else:
             yield from _successors(each)

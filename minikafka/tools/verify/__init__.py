@@ -2,5 +2,6 @@
 
 `findings` says what can be wrong. `log_dir_verifier` asks a log directory, `partition_verifier` a partition,
 `segment_verifier` a segment, with `index_walk`, `snapshot_comparison`, `epoch_comparison` and `offset_gaps` beside it;
-`rehearsal` lets the real loader do what the next start will do.
+`rehearsal` lets the real loader do what the next start will do, and `metadata_snapshots` what it does with the
+snapshots of the metadata log.
 """

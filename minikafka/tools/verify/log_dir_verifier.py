@@ -213,10 +213,11 @@ class LogDir:
         settings = self._topic_settings.get(topic_partition.topic, {})
         if "cleanup.policy" in settings:
             config = LogConfig.from_props(settings, config.props)
+        is_metadata_log = topic_partition.topic == CLUSTER_METADATA_TOPIC_NAME  # Kafka: `KafkaRaftLog.createLog`
         return NextStart(
-            self._clean and topic_partition.topic != CLUSTER_METADATA_TOPIC_NAME,  # Kafka: `KafkaRaftLog`
-            self._recovery_points.get(topic_partition, 0),
-            self._log_start_offsets.get(topic_partition, 0),
+            self._clean and not is_metadata_log,
+            0 if is_metadata_log else self._recovery_points.get(topic_partition, 0),
+            0 if is_metadata_log else self._log_start_offsets.get(topic_partition, 0),
             config,
             time.time_ns() // 1_000_000,
         )

@@ -14,7 +14,8 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
 )
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
-from minikafka.common.errors import IOException
+from minikafka.common.errors import IOException, KafkaException
+from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -34,22 +35,33 @@ from minikafka.log.partition_files import (
     look_into,
     passed_over,
 )
-from minikafka.tools.checkpoints import beyond_the_end
+from minikafka.tools.checkpoints import beyond_the_end, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
+from minikafka.tools.verify.metadata_snapshots import PARTIAL_SUFFIX, parse
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
-from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
+from minikafka.tools.verify.segment_verifier import (
+    ScannedSegment,
+    SegmentScan,
+    SegmentToVerify,
+    unnamed_abort,
+    verify_segment,
+    waits_for_deletion,
+)
 from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
-_UNFINISHED_METADATA_SNAPSHOT, _DELETED_METADATA_SNAPSHOT = ".checkpoint.part", ".checkpoint.deleted"
+_NAME_IN_CHECKPOINTS = (
+    Fate.OFFLINE,
+    "it is loaded, and the checkpoints that name it then take the directory offline at the start after that",
+)
 _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
@@ -72,7 +84,8 @@ class PartitionVerifier:
     """Reads a partition's directory once and reports everything that Kafka would not have left there like that.
 
     - Not one byte is changed; not even a missing checkpoint file is created.
-    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
+    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments. So
+      an abort is missed in the transaction index of its marker's segment wherever the records lie.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
       first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away. Offsets may
       have been, too, unless the topic's settings say `cleanup.policy=delete`; where nobody knows, there is a note.
@@ -122,6 +135,10 @@ class PartitionVerifier:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
         for what in passed_over(self._directory):
             self._found(OpenFinding(self._directory, None, None, what, fate=(Fate.STAYS, "it stays")))
+        try:
+            require_storable(parse_topic_partition_name(self._directory.absolute()))
+        except KafkaException as error:
+            self._found(OpenFinding(self._directory, None, None, describe(error), fate=_NAME_IN_CHECKPOINTS))
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
@@ -154,6 +171,7 @@ class PartitionVerifier:
         expected_offset = base_offsets[0] if base_offsets else 0
         self._gaps = OffsetGaps(max(expected_offset, self._next_start.log_start_offset))
         is_sound = True
+        open_transactions: set[int] = set()  # of the segments before: their producers
         for base, next_base in pairwise([*base_offsets, None]):
             if is_sound and (gap := self._next_start.gap(expected_offset, base)):
                 self._found(OpenFinding(log_file(self._directory, base), None, base, gap))
@@ -166,6 +184,9 @@ class PartitionVerifier:
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
             is_sound = scanned is not None and len(self._open_findings) == found_before
+            if base > expected_offset and not self._next_start.config.compact:  # markers are missing, too
+                open_transactions.clear()
+            open_transactions = self._follow_transactions(open_transactions, base, scanned)
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
             self._gaps.pass_batch(base_offsets[-1], base_offsets[-1])  # it may be empty
@@ -177,6 +198,17 @@ class PartitionVerifier:
             for name, what in beyond_the_end(self._noted if self._all_read else {}, expected_offset).items():
                 self._found(OpenFinding(self._directory.parent / name, None, None, what))
         return expected_offset
+
+    def _follow_transactions(self, before: set[int], base_offset: int, scanned: ScannedSegment | None) -> set[int]:
+        """The producers whose transactions are open after a segment, by those `before` it; an abort that its index
+        lacks is told. None is known to be open after a segment that could not be read whole: a marker may be there.
+        """
+        if scanned is None:
+            return set()
+        for offset, producer_id in zip(scanned.unnamed_aborts, scanned.aborted_producers, strict=True):
+            if producer_id in before:
+                self._found(unnamed_abort(self._directory, base_offset, offset, producer_id))
+        return before.difference(scanned.ended).union(scanned.open) if scanned.is_whole else set()
 
     def _meet(self, batch: VerifiedBatch) -> None:
         self._gaps.pass_batch(batch.base_offset, batch.last_offset + 1)
@@ -205,22 +237,15 @@ class PartitionVerifier:
     def _verify_names(self, names: list[str], base_offsets: set[int]) -> None:
         for name in names:
             file = self._directory / name
-            if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
-                what = "left over from a snapshot that was not finished"
-                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
-                continue
-            # The load of a log leaves these, and the broker deletes them then. Kafka: `KafkaRaftLog.recoverSnapshots`
-            if self._is_metadata_log and name.endswith(_DELETED_METADATA_SNAPSHOT):
-                what = "left over from a deletion"
-                self._found(OpenFinding(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
-                continue
             what = self._what_is_wrong_with_name(name, base_offsets)
             if what:
                 self._found(OpenFinding(file, None, None, what, may_raise=self._exceptions_of_name(name)))
 
     def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
-        if name in (*_KNOWN_NAMES, UNDO) or _METADATA_SNAPSHOT.fullmatch(name):
+        if name in (*_KNOWN_NAMES, UNDO) or (self._is_metadata_log and _METADATA_SNAPSHOT.fullmatch(name)):
             return None
+        if self._is_metadata_log and name.endswith(PARTIAL_SUFFIX):
+            return "left over from a snapshot that was not finished"
         if name.endswith(DELETED_FILE_SUFFIX):
             return "left over from a deletion"
         if name.endswith(CLEANED_FILE_SUFFIX):
@@ -239,11 +264,12 @@ class PartitionVerifier:
 
     def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
         """The exceptions of a load that looks for an offset in such a name."""
-        if not name.endswith(FILE_SUFFIXES):
-            return ()
         try:
-            offset_from_file(Path(name))
-        except ValueError as error:
+            if self._is_metadata_log:
+                parse(Path(name))
+            if name.endswith(FILE_SUFFIXES):
+                offset_from_file(Path(name))
+        except (ValueError, IndexError) as error:
             return (type(error).__name__,)
         return ()
 
@@ -261,7 +287,8 @@ class PartitionVerifier:
         outcome = None
         if self._all_read:
             try:
-                outcome = Rehearsal(self._directory, files, self._next_start).run()
+                rehearsal = Rehearsal(self._directory, files, self._next_start, with_snapshots=self._is_metadata_log)
+                outcome = rehearsal.run()
             except (OSError, MemoryError) as error:
                 self._could_not_read(f"{self._directory}: the load cannot be rehearsed: {describe(error)}")
         if outcome is None:
@@ -272,13 +299,20 @@ class PartitionVerifier:
         for finding in findings:
             self._report(finding)
         told = {(finding.file.name, finding.fate) for finding in findings}
-        for open_finding in self._changes_of_segments(outcome, told):
+        for open_finding in (*self._changes_of_segments(outcome, told), *self._snapshots_that_go(outcome)):
             self._report(outcome.finding(open_finding))
         if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
             what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
             accused = min(outcome.accuses, default=None)
             file = self._directory / accused if accused else self._directory
             self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
+
+    def _snapshots_that_go(self, outcome: Outcome) -> Iterator[OpenFinding]:
+        """Of the metadata log; each is told here only."""
+        for name in sorted(outcome.deleted):
+            if _METADATA_SNAPSHOT.fullmatch(name):
+                what = "the log begins beyond this snapshot"
+                yield OpenFinding(self._directory / name, None, None, what)
 
     def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[OpenFinding]:
         """What the load changes in segments although nothing in them explains it."""
@@ -288,9 +322,10 @@ class PartitionVerifier:
         for name in sorted(outcome.split):
             if (name, Fate.SPLIT) not in told:
                 yield OpenFinding(self._directory / name, None, None, "its offsets do not fit one segment")
+        why = "a .swap file takes its place, or the log begins beyond it"
+        if self._is_metadata_log and outcome.log_start_offset == outcome.log_end_offset:
+            why = f"the latest snapshot is ahead of the log, which then begins at offset {outcome.log_start_offset}"
         first_cut = min(filter(outcome.ends_the_log, outcome.cut), default="~")
         for name in sorted(outcome.deleted):
             if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
-                yield OpenFinding(
-                    self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
-                )
+                yield OpenFinding(self._directory / name, None, None, why)

@@ -26,6 +26,7 @@ from minikafka.tools.failure import TOLD
 from minikafka.tools.read_bounded import of_the_machine
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, OpenFinding
+from minikafka.tools.verify.metadata_snapshots import recover_snapshots, truncate_to_latest_snapshot
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}
@@ -102,12 +103,15 @@ class Rehearsal:
     load opens it for writing. What the load makes, renames or deletes are names in a scratch directory.
 
     Nothing here knows what Kafka does; only the loader does.
+
+    `with_snapshots`: it is the metadata log, of which a start also looks at the snapshots.
     """
 
-    def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart):
+    def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart, *, with_snapshots: bool = False):
         self._directory = Path(os.path.abspath(directory))  # "." has no name
         self._files = {file.name: file for file in files}
         self._next_start = next_start
+        self._with_snapshots = with_snapshots
         # The original name of each file by its identity, since names change.
         self._names: dict[tuple[int, int], str] = {}
         self._read_only: set[tuple[int, int]] = set()
@@ -146,6 +150,8 @@ class Rehearsal:
                     last_shutdown_clean=self._next_start.clean,
                     stop_at_os_errors=True,
                 )
+                if self._with_snapshots:
+                    truncate_to_latest_snapshot(log, recover_snapshots(log))
                 self._ends = log.log_start_offset, log.log_end_offset
                 return None
             except TOLD as error:

@@ -34,12 +34,23 @@ _UNREADABLE = (RuntimeError, ValueError, IndexError, OSError)
 class ScannedSegment(NamedTuple):
     """Where a segment's sound part ends (bytes), and the offset after its last record, None without any batch.
 
-    `is_preallocated`: what follows is the room that `preallocate=true` reserves for later batches.
+    `is_preallocated`: what follows is the room that `preallocate=true` reserves for later batches. `is_whole`: nothing
+    else follows.
+
+    Of transactions, what must be known together with other segments. Two lists are of producers: `open` lists those
+    whose records here no marker follows, `ended` those with a marker. Two have an element for each abort of a
+    transaction without records here, which the transaction index does not name: `unnamed_aborts` has the offset of its
+    marker, `aborted_producers` its producer.
     """
 
     end: int
     next_offset: int | None
     is_preallocated: bool
+    is_whole: bool
+    open: list[int]
+    ended: list[int]
+    unnamed_aborts: list[int]
+    aborted_producers: list[int]
 
 
 class SegmentToVerify(NamedTuple):
@@ -89,6 +100,13 @@ def verify_segment(
     return verifier.verify(expected_offset, files)
 
 
+def unnamed_abort(directory: Path, base_offset: int, offset: int, producer_id: int) -> OpenFinding:
+    """What is wrong with a segment whose transaction index lacks the abort with its marker at `offset`."""
+    file = transaction_index_file(directory, base_offset)
+    what = f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
+    return OpenFinding(file, None, offset, what, ", and committed readers get its records")
+
+
 def waits_for_deletion(directory: Path) -> bool:
     """True for a partition's directory that Kafka has renamed to delete it later; such a log is never closed."""
     return directory.absolute().name.endswith(DELETE_DIR_SUFFIX)
@@ -130,8 +148,11 @@ class SegmentVerifier:
         self._end = 0
         self._next_offset = None
         self._is_preallocated = False
+        self._is_whole = False
         self._in_transactions: set[int] = set()  # producers of which a record of an open transaction was met here
-        self._aborts: dict[int, int] = {}  # the offset of each marker that ended one of these by an abort → producer
+        self._ended: set[int] = set()  # producers of which a marker was met here
+        self._aborts: dict[int, int] = {}  # the offset of each marker that aborted a transaction → producer
+        self._began_earlier: set[int] = set()  # those of these offsets whose transaction may have records before
 
     def verify(self, expected_offset: int, files: set[str]) -> ScannedSegment:
         """Check the segment, whose first offset should not be below `expected_offset`, and those of its indexes that
@@ -146,7 +167,7 @@ class SegmentVerifier:
                 file_records = FileRecords.open(self._file, mutable=False)
         except KafkaException as error:
             self._find(str(error), None, may_raise=("KafkaException",))
-            return ScannedSegment(end=0, next_offset=None, is_preallocated=False)
+            return ScannedSegment(0, None, False, False, [], [], [], [])
         offsets = times = None
         try:
             if offset_file.name in files:
@@ -170,11 +191,20 @@ class SegmentVerifier:
                     index.close()
         if txn_file.name in files:
             self._verify_transaction_index(txn_file, aborts, markers)
-        for offset, producer_id in self._aborts.items():
-            if offset not in markers:
-                what = f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
-                self._report(OpenFinding(txn_file, None, offset, what, ", and committed readers get its records"))
-        return ScannedSegment(self._end, self._next_offset, self._is_preallocated)
+        unnamed = self._aborts.keys() - markers.keys()
+        for offset in sorted(unnamed - self._began_earlier):
+            self._report(unnamed_abort(self._directory, self._base_offset, offset, self._aborts[offset]))
+        earlier = sorted(unnamed & self._began_earlier)
+        return ScannedSegment(
+            self._end,
+            self._next_offset,
+            self._is_preallocated,
+            self._is_whole,
+            open=sorted(self._in_transactions),
+            ended=sorted(self._ended),
+            unnamed_aborts=earlier,
+            aborted_producers=[self._aborts[offset] for offset in earlier],
+        )
 
     # ---- the batches
 
@@ -204,22 +234,26 @@ class SegmentVerifier:
             if self._end < size:
                 rest = size - self._end
                 self._find(f"{rest} bytes after the last whole batch", None, ", and no offset belongs to these bytes")
+            self._is_whole = self._end == size
         except (CorruptRecordException, KafkaException) as error:
             if of_the_machine(error):
                 raise error.__cause__ from None
-            self._is_preallocated = self._ends_in_room(size)
+            self._is_preallocated = self._is_whole = self._ends_in_room(size)
             if not self._is_preallocated:
                 self._find(str(error), None, ", and readers fail here", ("CorruptRecordException",))
 
     def _follow_transactions(self, batch: Batch, facts: VerifiedBatch) -> None:
-        if facts.marker is not None:
-            if facts.marker is ControlRecordType.ABORT and facts.producer_id in self._in_transactions:
-                self._aborts[facts.last_offset] = facts.producer_id
-            self._in_transactions.discard(facts.producer_id)
-        elif (
-            batch.is_transactional and not batch.is_control_batch and batch.count_or_none
-        ):  # the cleaner keeps empty ones
-            self._in_transactions.add(facts.producer_id)
+        producer_id = facts.producer_id
+        if batch.is_control_batch:
+            is_abort = facts.marker is ControlRecordType.ABORT
+            if is_abort and (producer_id in self._in_transactions or producer_id not in self._ended):
+                self._aborts[facts.last_offset] = producer_id
+                if producer_id not in self._in_transactions:
+                    self._began_earlier.add(facts.last_offset)
+            self._in_transactions.discard(producer_id)
+            self._ended.add(producer_id)
+        elif batch.is_transactional and batch.count_or_none:  # the cleaner keeps empty ones
+            self._in_transactions.add(producer_id)
 
     def _ends_in_room(self, size: int) -> bool:
         """True if the rest of the file is what `preallocate=true` reserves for later batches until the log is closed.

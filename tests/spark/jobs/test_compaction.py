@@ -1,10 +1,15 @@
 """The job `compaction` against a round of Kafka's own cleaner."""
 
-import pytest
+import json
 
+import pytest
+from click.testing import CliRunner
+
+from minikafka.cli import main
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.jobs.byte_ranges import partitions, ranges
+from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions, ranges
 from minikafka.spark.jobs.compaction import compaction
+from minikafka.spark.jobs.log_to_compact import rounds_ahead
 from minikafka.tools.recover.offline_log import known_of
 from tests.slow.fuzz.origins import Origins
 from tests.spark.jobs.test_latest_of_keys import data_below
@@ -64,6 +69,29 @@ def test_settings_in_the_metadata_log_beside_a_partition_count_unless_others_are
     assert row().settingsKnown and row().cleanableBytes == 0
     given = row("min.compaction.lag.ms=0")
     assert given.cleanableBytes > 0 and given.dirtyRatio == 1 and not given.dirtyEnough
+
+
+@pytest.mark.parametrize("log_start", [None, 55, 99, 141, 146])
+@pytest.mark.parametrize("last_clean", [None, 54, 146])
+def test_a_round_begins_and_ends_where_that_of_clean_does(origins, tmp_path, log_start, last_clean):
+    """A log start beyond the log's end, 141, leaves an empty log that begins there."""
+    made = origins["compacted"]
+    directory = made.copy_to(tmp_path / "log.dir")
+    name, _, number = directory.name.rpartition("-")
+    for file, offset in (("log-start-offset-checkpoint", log_start), ("cleaner-offset-checkpoint", last_clean)):
+        lines = ["0", "0"] if offset is None else ["0", "1", f"{name} {number} {offset}"]
+        (directory.parent / file).write_text("\n".join([*lines, ""]))
+    config = {**made.config, "cleanup.policy": "compact"}
+    given = [word for item in config.items() for word in ("--config", "=".join(map(str, item)))]
+    arguments = ["clean", "--dry-run", "--json", "--now-ms", str(made.now_ms), *given, str(directory)]
+    told = json.loads(CliRunner().invoke(main, arguments, catch_exceptions=False).stdout)
+    one = PartitionDirectory(TopicPartition(name, int(number)), str(directory))
+    [batch] = rounds_ahead(iter([one]), configs=config, now=made.now_ms, mode="FAILFAST")
+    [row] = batch.to_pylist()
+    assert (row["firstDirtyOffset"], row["firstUncleanableOffset"]) == (
+        told["first_dirty_offset"],
+        told["first_uncleanable_offset"],
+    )
 
 
 def test_nothing_to_clean(spark, origins, tmp_path):

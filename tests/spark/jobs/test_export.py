@@ -245,6 +245,51 @@ def test_a_topic_that_was_made_anew_before_a_run_found_a_record_is_exported(tmp_
     assert offsets(to) == list(range(50))
 
 
+def emptied(log: DrawnLog, offset: int, topic_id: str) -> None:
+    """The partition has this id and begins at this offset, without a byte."""
+    partition = log.directory / "t-0"
+    for file in partition.iterdir():
+        file.unlink()
+    (partition / f"{offset:020}.log").touch()
+    (partition / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+    for name in ("log-start-offset-checkpoint", "replication-offset-checkpoint"):
+        (log.directory / name).unlink(missing_ok=True)
+
+
+def test_a_run_remembers_a_partition_of_empty_files(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+    log = overwritten(log_dir, b"v", 16, topicId=ids[0])
+    emptied(log, 16, ids[0])
+    for _ in range(2):
+        assert run(log, to, "one") == [("t", 0, 0, 0, 0, None, 16, 0, None)]
+    log = overwritten(log_dir, b"v", 37, topicId=ids[0])
+    (log_dir / "log-start-offset-checkpoint").write_text("0\n1\nt 0 36\n")
+    told = (20, "offsets 16 to 35 were deleted before they were exported")
+    assert run(log, to, "two")[0][-3:] == (37, *told)
+    assert offsets(to) == [36]
+    emptied(log, 50, ids[0])
+    assert run(log, to, "three")[0][-3:] == (37, 13, "offsets 37 to 49 were deleted before they were exported")
+    emptied(log, 20, ids[0])
+    assert run(log, to, "four")[0][-2:] == (0, "what can be read ends at 20, but offsets up to 36 are exported")
+    emptied(log, 0, ids[1])
+    with pytest.raises(KafkaException, match=f"its id is {ids[1]}, and the exported one's was {ids[0]}; export it"):
+        run(log, to, "five")
+
+
+def test_a_topic_that_was_made_anew_before_it_had_a_byte_is_exported(tmp_path):
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+    log = overwritten(log_dir, b"v", 16, topicId=ids[0])
+    emptied(log, 16, ids[0])
+    run(log, to, "one")
+    emptied(log, 0, ids[1])
+    assert run(log, to, "two")[0][-3:] == (0, 0, None)
+    log = overwritten(log_dir, b"v", 50, topicId=ids[1])
+    assert run(log, to, "three")[0][-3:] == (50, 0, None)
+    assert offsets(to) == list(range(50))
+
+
 @pytest.mark.slow
 def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
     log, to = copied(drawn, tmp_path), tmp_path / "out"

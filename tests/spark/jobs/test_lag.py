@@ -7,12 +7,17 @@ import pytest
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import partitions, table
 from minikafka.spark.jobs.lag import lag
 from minikafka.spark.jobs.unread_records import unread_records
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.kafka_clients import KafkaClients
 from tests.spark.drawn_log import NOW, DrawnLog, draw_log
+from tests.spark.jobs.before_1970 import put_first_batch_before_1970
 from tests.spark.test_cluster_tables import admin_of, commit, committed
 
 GROUPS = "group string, topic string, partition int, offset bigint, commitTimestamp timestamp, recordOffset bigint"
@@ -43,13 +48,25 @@ def test_the_first_unread_record(drawn, isolation_level):
         assert row["readableEnd"] >= end and row["logStart"] == 0
 
 
+def test_a_timestamp_below_1970_is_none(tmp_path):
+    import pyarrow as pa
+
+    with Log.open(tmp_path / "t-0") as log:
+        batch = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, b"k", b"v"))
+        log.append_as_leader(batch, 0)
+    put_first_batch_before_1970(tmp_path / "t-0")
+    asked = pa.RecordBatch.from_pylist([{"directory": str(tmp_path / "t-0"), "offsets": [0]}])
+    [batch] = unread_records([asked], settings={}, isolation_level="read_uncommitted", mode="FAILFAST")
+    assert [(row["hasUnread"], row["oldestUnread"]) for row in batch.to_pylist()] == [(True, None)]
+
+
 def test_groups_of_every_kind(spark, drawn, tmp_path):
     log_end = drawn.records[-1].offset + 1
     records = {each.offset: each for each in drawn.records}
     middle = next(each.offset for each in drawn.records[20:] if each.timestamp >= 0)
     commits = [
         ("slow", middle, NOW), ("slow", 0, NOW - 5), ("stuck", middle, NOW - 9000), ("lost", 3, NOW),
-        ("ahead", 10**6, NOW),
+        ("ahead", 10**6, NOW), ("none", -(2**63), NOW),
     ]  # fmt: skip
     rows = [(group, "drawn", 3, offset, moment(when), -number) for number, (group, offset, when) in enumerate(commits)]
     rows.append(("gone", "elsewhere", 0, 5, moment(NOW), 9))
@@ -63,12 +80,14 @@ def test_groups_of_every_kind(spark, drawn, tmp_path):
         checkpoint.unlink()
     assert {group: row.state for group, row in answer.items()} == {
         "slow": "behind", "stuck": "behind", "lost": "lost records", "ahead": "ahead", "gone": "no log",
+        "none": "lost records",
     }  # fmt: skip
     slow = answer["slow"]
     assert slow.committed == middle and slow.logEnd >= log_end and slow.lag == slow.readableEnd - middle
     assert slow.behindMs == NOW + 500 - records[middle].timestamp and slow.idleMs == 500
     assert [group for group, row in answer.items() if row.stale] == ["stuck"]
-    assert answer["lost"].logStart == 10 and answer["gone"].lag is None and answer["ahead"].oldestUnread is None
+    assert answer["gone"].lag is answer["none"].lag is answer["ahead"].oldestUnread is None
+    assert answer["lost"].logStart == 10
 
 
 @pytest.mark.slow

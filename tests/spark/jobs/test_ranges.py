@@ -13,6 +13,7 @@ from minikafka.spark.source.damage import Damage, Mode, OnDamage
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import RangeRows
 from minikafka.spark.source.read_task import ReadTask
+from minikafka.spark.source.segment_positions import PositionRange
 from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.rows import rows
@@ -27,6 +28,18 @@ def test_rows_make_the_ranges_of_a_query_again(tmp_path):
         found = rows(directory, table="ranges", **{name.replace(".", "__"): value for name, value in options.items()})
         assert list(map(range_of, found)) == [each for task in tasks for each in task.ranges]
         assert [row["task"] for row in found] == [number for number, task in enumerate(tasks) for _ in task.ranges]
+
+
+def test_a_partition_without_a_byte_has_an_empty_range(tmp_path):
+    with_an_empty_partition(tmp_path)
+    (found,) = map(range_of, rows(tmp_path, table="ranges"))
+    assert found.topic_partition == TopicPartition("empty", 0)
+    assert (found.positions, found.start_offset, found.end_offset) == (PositionRange(0, 0), 7, 7)
+
+
+def with_an_empty_partition(log_dir):
+    (log_dir / "empty-0").mkdir()
+    (log_dir / "empty-0" / f"{7:020}.log").touch()
 
 
 def test_damage_that_was_met_while_planning():
@@ -52,6 +65,11 @@ def test_each_task_is_a_partition_of_spark(spark, tmp_path):
     assert len({row.spark for row in seen}) == len(seen) == len(set(numbers))
     some = for_each_task(found.where("partition = 4"), offsets_of_a_task, "first bigint, spark bigint")
     assert [row.first for row in some.collect() if row.first is not None] == []
+    with_an_empty_partition(tmp_path)
+    of_nothing = ranges(spark, [tmp_path / "empty-0"])
+    for with_empty, first in ((False, [None]), (True, [7 << 32])):
+        seen = for_each_task(of_nothing, offsets_of_a_task, "first bigint, spark bigint", with_empty=with_empty)
+        assert [row.first for row in seen.collect()] == first
 
 
 def offsets_of_a_task(found):

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.record.format.record_batch import RecordBatch
 from minikafka.record.kernels import record_columns
 from minikafka.record.kernels.compiled_kernel import octets
@@ -19,6 +23,7 @@ from minikafka.spark.jobs.key_sketch import KeySketch
 from minikafka.spark.jobs.record_profile import profile_of_task
 from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
+from tests.spark.jobs.before_1970 import put_first_batch_before_1970
 from tests.spark.jobs.tasks import tasks_of_ranges
 
 HOUR = 3_600_000
@@ -123,6 +128,19 @@ def test_aborted_records_do_not_count(tmp_path):
     assert drawn.aborted and found[None, "records", 0] == len(drawn.committed)
     keys = {each.key for each in drawn.committed if each.key is not None}
     assert len({at for _, measure, at in found if measure == "key"}) == len(keys)
+
+
+def test_a_timestamp_below_1970_is_none(tmp_path):
+    with Log.open(tmp_path / "t-0") as log:
+        for _ in range(2):
+            batch = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1_000, b"k", b"v"))
+            log.append_as_leader(batch, 0)
+    put_first_batch_before_1970(tmp_path / "t-0")
+    for period_ms in (None, 200):
+        found = counted(tmp_path / "t-0", period_ms)
+        expect = expected(tmp_path / "t-0", 0, 2, period_ms)
+        assert expect and all(found[each] == count for each, count in expect.items())
+        assert not any(measure == "lateness" and count for (_, measure, _), count in found.items())
 
 
 def test_damage(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.errors import CorruptRecordException
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -126,6 +127,31 @@ def test_when_a_segment_goes_is_when_a_log_deletes_it(spark, request, tmp_path, 
         gone = {base for base, when in goes_at.items() if when and when <= moment}
         assert gone_at(moment) == gone
         assert gone_at(moment - 1) == {base for base in gone if goes_at[base] < moment}
+
+
+@pytest.mark.parametrize("judge", ["minikafka", "Kafka"])
+def test_timestamps_at_the_end_of_all_numbers(spark, request, tmp_path, judge):
+    open_log = minikafka_log if judge == "minikafka" else kafka_log(request.getfixturevalue("kafka"))
+    time = ManualTime(0)
+    log = Log.create(tmp_path / "old-0", LogConfig({"retention.ms": -1}), scheduler=ManualScheduler(time), time=time)
+    for timestamp in (LONG_MAX - 1500, LONG_MAX - 500, LONG_MAX, 0):
+        record = SimpleRecord(timestamp, b"k", b"v")
+        place = {"initial_offset": log.log_end_offset, "partition_leader_epoch": 0}
+        log.append_as_follower(MemoryRecords.with_records(CompressionType.NONE, record, **place), 0)
+        log.roll()
+    end = log.log_end_offset
+    log.close()
+    note(tmp_path, 0, end)
+    gone = []
+    for setting in (0, 1000, LONG_MAX):
+        config = {"retention.ms": str(setting), "retention.bytes": "-9223372036854775808"}
+        configs = tuple("=".join(each) for each in config.items())
+        for now in (NOW, LONG_MAX - 499, LONG_MAX):
+            answer = retention(partitions(spark, [tmp_path]), now=now, configs=configs).toArrow().to_pylist()
+            want = deleted_by_a_log(open_log, tmp_path, config, now, 0, end)
+            assert {row["baseOffset"] for row in answer if row["goesBy"]} == want, (config, now)
+            gone.append(len(want))
+    assert set(gone) == {0, 1, 2}
 
 
 def test_settings_of_a_topic_come_first(spark, tmp_path, monkeypatch):

@@ -7,12 +7,20 @@ import pyarrow as pa
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.transactions import _joined, _parts, transactions
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.spark.drawn_log import NOW, DrawnLog, draw_log
+from tests.spark.jobs.before_1970 import put_first_batch_before_1970
 from tests.spark.rows import rows
 
 
@@ -35,6 +43,20 @@ def test_ranges_of_any_size_give_one_answer(drawn, size):
     assert producers == answered(drawn.directory)[1:]
     assert min(each["openOffset"] or 1 << 62 for each in producers) == drawn.last_stable_offset
     assert sum(each["abortedRecords"] for each in producers) == len(drawn.aborted)
+
+
+def test_a_time_that_is_too_long_to_count(tmp_path):
+    with Log.open(tmp_path / "t-0") as log:
+        for sequence in (0, 1):
+            record = SimpleRecord(5, b"k", b"v")
+            batch = MemoryRecords.with_transactional_records(CompressionType.NONE, 5, 0, sequence, record)
+            log.append_as_leader(batch, 0)
+        marker = EndTransactionMarker(ControlRecordType.COMMIT, 0)
+        batch = MemoryRecords.with_end_transaction_marker(9, 5, 0, marker)
+        log.append_as_leader(batch, 0, AppendOrigin.COORDINATOR, transaction_version=1)
+    put_first_batch_before_1970(tmp_path / "t-0")
+    _, producer = answered(tmp_path / "t-0")
+    assert (producer["committed"], producer["longestMs"]) == (1, LONG_MAX)
 
 
 def test_damage(drawn, tmp_path):

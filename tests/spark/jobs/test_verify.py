@@ -25,6 +25,7 @@ from tests.golden.places import GOLDEN
 from tests.spark.drawn_log import draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
 from tests.tools.noted_topics import note_topics
+from tests.tools.transactions_in_segments import of_transactions
 
 SETTINGS = _Settings((), follow_links=False, storage={})
 
@@ -247,3 +248,12 @@ def test_with_spark(spark, tmp_path):
     findings, unread = found([row.asDict() for row in rows])
     assert findings and unread
     assert (findings, unread) == found_by_the_tool(log_dir, tmp_path / "none")
+
+
+def test_a_lost_abort_is_told_though_another_task_met_the_records(tmp_path):
+    partition = of_transactions(tmp_path / "t-0", "write", "roll", "write", "roll", "ABORT", "write")
+    findings, _ = found_by_the_tool(partition)
+    assert [finding[3] for finding in findings] == [
+        "no entry names the transaction of producer 5 that was aborted at offset 2"
+    ]
+    assert found_by_the_job(partition) == (findings, [])

@@ -1,0 +1,95 @@
+"""What Kafka does with the snapshots beside the metadata log when it opens that log."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.common import file_ops
+from minikafka.common.errors import IllegalStateException, StringIndexOutOfBoundsException
+from minikafka.common.java.java_file_names import name_in_java
+from minikafka.common.java.java_numbers import parse_int, parse_long
+from minikafka.log.log import Log
+
+PARTIAL_SUFFIX, DELETE_SUFFIX, _SUFFIX = ".checkpoint.part", ".checkpoint.deleted", ".checkpoint"
+_OFFSET_WIDTH, _EPOCH_WIDTH = 20, 10
+
+
+class SnapshotId(NamedTuple):
+    """A snapshot has what lies below `offset`, whose last record has the leader epoch `epoch`.
+
+    Kafka: `OffsetAndEpoch`, which orders by the epoch first.
+    """
+
+    epoch: int
+    offset: int
+
+
+class SnapshotPath(NamedTuple):
+    """A file with a snapshot; `is_left_over`: one that is not finished, or is about to be deleted.
+
+    Kafka: `SnapshotPath`.
+    """
+
+    path: Path
+    snapshot_id: SnapshotId
+    is_left_over: bool
+
+
+def recover_snapshots(log: Log) -> list[SnapshotPath]:
+    """Delete the snapshots that the metadata log does not need; returns the others, ascending.
+
+    Raises IllegalStateException, before anything is deleted, where no snapshot reaches the log's start,
+    NumberFormatException and StringIndexOutOfBoundsException for a name without an offset and an epoch, and OSError.
+    Kafka: `KafkaRaftLog.recoverSnapshots`.
+    """
+    found = [snapshot for path in sorted(log.dir.iterdir()) if (snapshot := parse(path)) is not None]
+    start = log.log_start_offset
+    retained = sorted(
+        (each for each in found if not (each.is_left_over or each.snapshot_id.offset < start)),
+        key=lambda each: each.snapshot_id,
+    )
+    if start > 0 and not retained:
+        raise IllegalStateException(
+            "Inconsistent snapshot state: there must be a snapshot at an offset larger then the current log start "
+            f"offset {start}, but the latest snapshot is Optional.empty"
+        )
+    for each in found:
+        if each not in retained:
+            file_ops.delete_if_exists(each.path)
+    return retained
+
+
+def truncate_to_latest_snapshot(log: Log, snapshots: list[SnapshotPath]) -> None:
+    """Where the latest of the `snapshots` is ahead of the log, let the log begin, empty, at its offset, and delete the
+    earlier ones. A follower that is killed after it has fetched a snapshot leaves such a log.
+
+    Kafka: `KafkaRaftLog.truncateToLatestSnapshot`.
+    """
+    if not snapshots:
+        return
+    *earlier, (_, latest, _) = snapshots
+    if latest > SnapshotId(log.latest_epoch or 0, log.log_end_offset):
+        log.truncate_fully_and_start_at(latest.offset)
+        for each in earlier:
+            file_ops.delete_if_exists(each.path)
+
+
+def parse(path: Path) -> SnapshotPath | None:
+    """The snapshot by the file's name, None for another file.
+
+    Raises NumberFormatException, StringIndexOutOfBoundsException. Kafka: `Snapshots.parse`.
+    """
+    name = name_in_java(path.name)
+    is_left_over = name.endswith((PARTIAL_SUFFIX, DELETE_SUFFIX))
+    if not is_left_over and not name.endswith(_SUFFIX):
+        return None
+    end = _OFFSET_WIDTH + 1 + _EPOCH_WIDTH
+    offset = parse_long(_part(name, 0, _OFFSET_WIDTH))
+    epoch = parse_int(_part(name, _OFFSET_WIDTH + 1, end))
+    return SnapshotPath(path, SnapshotId(epoch, offset), is_left_over)
+
+
+def _part(name: str, begin: int, end: int) -> str:
+    """Java: `String.substring`."""
+    if end > len(name):
+        raise StringIndexOutOfBoundsException(f"begin {begin}, end {end}, length {len(name)}")
+    return name[begin:end]
