@@ -20,6 +20,7 @@ from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
 DIRECTORY = "__cluster_metadata-0"
 RAFT = "org.apache.kafka.raft."
 FILE_DELETE_DELAY_MS = 60_000
+NO_OP_RECORD = b"\1\x14\0\0"
 
 
 def snapshot(offset: int, epoch: int, suffix: str = ".checkpoint") -> str:
@@ -57,7 +58,7 @@ def metadata_log(request, tmp_path) -> Path:
         for number in range(9):
             if number in (3, 6):
                 log.roll()
-            record = SimpleRecord(1, None, b"value %d" % number)
+            record = SimpleRecord(1, None, NO_OP_RECORD)
             log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 1)
     for offset in range(request.param):
         for file in directory.glob(f"{offset:020}.*"):
@@ -108,6 +109,22 @@ def test_recover_leaves_the_snapshots_to_the_start(metadata_log):
     before = snapshots_and_segments(metadata_log)
     told = CliRunner().invoke(main, ["recover", "--yes", str(metadata_log)], catch_exceptions=False)
     assert told.exit_code == 0 and snapshots_and_segments(metadata_log) == before
+
+
+def test_recover_refuses_a_metadata_log_with_which_no_start_succeeds(metadata_log):
+    (metadata_log / "x.checkpoint").touch()
+    before = snapshots_and_segments(metadata_log)
+    for directory in (metadata_log, metadata_log.parent):
+        for option in ("--yes", "--dry-run"):
+            told = CliRunner().invoke(main, ["recover", option, str(directory)], catch_exceptions=False)
+            assert told.exit_code == 1 and "StringIndexOutOfBoundsException" in told.output, told.output
+            assert snapshots_and_segments(metadata_log) == before
+    (metadata_log / "x.checkpoint").unlink()
+    if any(metadata_log.glob(f"{0:020}.log")):
+        return
+    for directory in (metadata_log, metadata_log.parent):
+        told = CliRunner().invoke(main, ["recover", "--yes", str(directory)], catch_exceptions=False)
+        assert told.exit_code == 1 and "Inconsistent snapshot state" in told.output, told.output
 
 
 def test_only_the_metadata_log_has_snapshots(metadata_log):

@@ -24,12 +24,14 @@ from minikafka.log.log_dir_lock import LOCK_FILE_NAME, LogDirLock
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.recover.before_recovery import copied, require_files, require_recoverable
 from minikafka.tools.recover.undo import Expected, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.verify.findings import NextStart
+from minikafka.tools.verify.metadata_snapshots import require_snapshots
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
 
@@ -154,6 +156,9 @@ def made_ready(
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+            if directory.name == METADATA_DIRECTORY:
+                with naming(directory):
+                    require_snapshots(directory)
             if dry_run:
                 place = until_the_end.enter_context(copied(directory, files))
             require_recoverable(

@@ -45,6 +45,7 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
@@ -64,6 +65,7 @@ from minikafka.tools.recover.offline_log import expected_of, locked, require_no_
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
+from minikafka.tools.verify.metadata_snapshots import require_snapshots
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 
 _ADDRESSES_OF_A_THREAD = 144 << 20
@@ -193,6 +195,7 @@ def recover_log_dir(
                 clean = CleanShutdownFileHandler(log_dir).exists()
             outcomes = _rehearsed(log_dir, files, settings, now_ms, clean, in_place=not dry_run)
         offline, refused = _failures(outcomes)
+        refused += _of_snapshots(log_dir)
         offline += _damaged_checkpoints(log_dir)
         if offline or refused:
             return Recovered([], [], offline, refused)
@@ -332,6 +335,16 @@ def _failures(outcomes: Mapping[Path, Outcome]) -> tuple[list[Refusal], list[Ref
             refusal = Refusal(directory.name, f"{outcome.error}: {outcome.message}")
             (offline if outcome.error in _OFFLINE else refused).append(refusal)
     return offline, refused
+
+
+def _of_snapshots(log_dir: Path) -> Iterator[Refusal]:
+    """That the start ends at the snapshots beside the metadata log, which no log manager loads."""
+    metadata = log_dir / METADATA_DIRECTORY
+    if metadata.is_dir():
+        try:
+            require_snapshots(metadata)
+        except (RuntimeError, ValueError, IndexError) as error:
+            yield Refusal(metadata.name, describe(error))
 
 
 @contextmanager

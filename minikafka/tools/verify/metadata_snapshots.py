@@ -8,6 +8,7 @@ from minikafka.common.errors import IllegalStateException, StringIndexOutOfBound
 from minikafka.common.java.java_file_names import name_in_java
 from minikafka.common.java.java_numbers import parse_int, parse_long
 from minikafka.log.log import Log
+from minikafka.log.log_file_utils import is_log_file, offset_from_file
 
 PARTIAL_SUFFIX, DELETE_SUFFIX, _SUFFIX = ".checkpoint.part", ".checkpoint.deleted", ".checkpoint"
 _OFFSET_WIDTH, _EPOCH_WIDTH = 20, 10
@@ -37,25 +38,37 @@ class SnapshotPath(NamedTuple):
 def recover_snapshots(log: Log) -> list[SnapshotPath]:
     """Delete the snapshots that the metadata log does not need; returns the others, ascending.
 
-    Raises IllegalStateException, before anything is deleted, where no snapshot reaches the log's start,
-    NumberFormatException and StringIndexOutOfBoundsException for a name without an offset and an epoch, and OSError.
-    Kafka: `KafkaRaftLog.recoverSnapshots`.
+    Raises as `sorted_out` does, before anything is deleted. Kafka: `KafkaRaftLog.recoverSnapshots`.
     """
-    found = [snapshot for path in sorted(log.dir.iterdir()) if (snapshot := parse(path)) is not None]
-    start = log.log_start_offset
+    retained, others = sorted_out(log.dir, log.log_start_offset)
+    for each in others:
+        file_ops.delete_if_exists(each.path)
+    return retained
+
+
+def require_snapshots(directory: Path) -> None:
+    """Raises as `sorted_out` does where no start succeeds with the snapshots of a metadata log that is not open."""
+    starts = (offset_from_file(path) for path in directory.iterdir() if is_log_file(path))
+    sorted_out(directory, min(starts, default=0))
+
+
+def sorted_out(directory: Path, log_start_offset: int) -> tuple[list[SnapshotPath], list[SnapshotPath]]:
+    """The snapshots that a metadata log with this start needs, ascending, and the others.
+
+    Raises IllegalStateException where none reaches the log's start, NumberFormatException and
+    StringIndexOutOfBoundsException for a name without an offset and an epoch, and OSError.
+    """
+    found = [snapshot for path in sorted(directory.iterdir()) if (snapshot := parse(path)) is not None]
     retained = sorted(
-        (each for each in found if not (each.is_left_over or each.snapshot_id.offset < start)),
+        (each for each in found if not (each.is_left_over or each.snapshot_id.offset < log_start_offset)),
         key=lambda each: each.snapshot_id,
     )
-    if start > 0 and not retained:
+    if log_start_offset > 0 and not retained:
         raise IllegalStateException(
             "Inconsistent snapshot state: there must be a snapshot at an offset larger then the current log start "
-            f"offset {start}, but the latest snapshot is Optional.empty"
+            f"offset {log_start_offset}, but the latest snapshot is Optional.empty"
         )
-    for each in found:
-        if each not in retained:
-            file_ops.delete_if_exists(each.path)
-    return retained
+    return retained, [each for each in found if each not in retained]
 
 
 def truncate_to_latest_snapshot(log: Log, snapshots: list[SnapshotPath]) -> None:
