@@ -5,7 +5,8 @@ What Kafka does:
 - Without a transactional id, the right IDEMPOTENT_WRITE or that to write to any topic is enough.
 - A producer's id and epoch are both given, or neither, else INVALID_REQUEST.
 - Ids come from a block that the controller has given to the broker; the epoch is 0.
-- With a transactional id the transaction coordinator answers. Here there is none: COORDINATOR_NOT_AVAILABLE.
+- With a transactional id the transaction coordinator answers. Here there is none, and nobody may use such an id:
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as from FindCoordinator.
 
 Versions: 2 has tagged fields, 3 the id and epoch that a producer had before, 4 the error PRODUCER_FENCED, 5 the error
 TRANSACTION_ABORTABLE. Version 6, with two-phase commit, is not released.
@@ -32,7 +33,7 @@ class InitProducerIdHandler:
         self._producer_id_manager = producer_id_manager
 
     def handle_init_producer_id_request(self, request: Request) -> None:
-        """Give an idempotent producer its id; for transactions there is no coordinator yet.
+        """Give an idempotent producer its id; for transactions there is no coordinator.
 
         Kafka: `KafkaApis.handleInitProducerIdRequest`, `TransactionCoordinator.handleInitProducerId`.
         """
@@ -57,6 +58,5 @@ class InitProducerIdHandler:
             response = InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
             self._request_channel.send_response(request, response)
         else:
-            self._request_channel.send_error_response(
-                request, Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST
-            )
+            error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if transactional_id else Errors.INVALID_REQUEST
+            self._request_channel.send_error_response(request, error)

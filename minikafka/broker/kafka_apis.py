@@ -10,6 +10,7 @@ from minikafka.broker.auth_helper import AuthHelper
 from minikafka.broker.authorizer import Authorizer
 from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
 from minikafka.broker.config_admin_manager import ConfigAdminManager
+from minikafka.broker.consumer_group_heartbeat_handler import ConsumerGroupHeartbeatHandler
 from minikafka.broker.create_partitions_handler import CreatePartitionsHandler
 from minikafka.broker.create_topics_handler import CreateTopicsHandler
 from minikafka.broker.current_leaders import CurrentLeaders
@@ -21,11 +22,14 @@ from minikafka.broker.describe_log_dirs_handler import DescribeLogDirsHandler
 from minikafka.broker.describe_producers_handler import DescribeProducersHandler
 from minikafka.broker.describe_topic_partitions_handler import DescribeTopicPartitionsHandler
 from minikafka.broker.fetch_handler import FetchHandler
+from minikafka.broker.find_coordinator_handler import FindCoordinatorHandler
 from minikafka.broker.incremental_alter_configs_handler import IncrementalAlterConfigsHandler
 from minikafka.broker.init_producer_id_handler import InitProducerIdHandler
+from minikafka.broker.join_group_handler import JoinGroupHandler
 from minikafka.broker.list_config_resources_handler import ListConfigResourcesHandler
 from minikafka.broker.list_offsets_handler import ListOffsetsHandler
 from minikafka.broker.metadata_handler import MetadataHandler
+from minikafka.broker.offset_fetch_handler import OffsetFetchHandler
 from minikafka.broker.offset_for_leader_epoch_handler import OffsetForLeaderEpochHandler
 from minikafka.broker.produce_handler import ProduceHandler
 from minikafka.broker.producer_id_manager import ProducerIdManager
@@ -57,7 +61,8 @@ class KafkaApis:
        own kind of response, wherever that has a place for an error.
 
     Simpler than Kafka: no groups, transactions, share groups, quotas, tokens and telemetry; requests for the controller
-    are decided in the same process instead of forwarded; nothing is throttled.
+    are decided in the same process instead of forwarded; nothing is throttled. What clients ask first of groups and
+    transactions has handlers all the same, which refuse it, so that no client waits.
 
     Kafka: `kafka.server.KafkaApis`.
     """
@@ -88,6 +93,10 @@ class KafkaApis:
         )
         list_offsets = ListOffsetsHandler(replica_manager, auth_helper, request_channel)
         metadata = MetadataHandler(metadata_cache, auth_helper, request_channel, topic_creation, config, cluster_id)
+        coordinators = FindCoordinatorHandler(metadata_cache, auth_helper, request_channel, config.broker_id)
+        offset_fetch = OffsetFetchHandler(request_channel)
+        join_group = JoinGroupHandler(request_channel)
+        heartbeats = ConsumerGroupHeartbeatHandler(request_channel)
         api_versions = ApiVersionsHandler(request_channel, lambda: self.served)
         create_topics = CreateTopicsHandler(auth_helper, request_channel, controller)
         delete_topics = DeleteTopicsHandler(auth_helper, request_channel, controller, config)
@@ -108,6 +117,9 @@ class KafkaApis:
             ApiKeys.FETCH: fetch.handle_fetch_request,
             ApiKeys.LIST_OFFSETS: list_offsets.handle_list_offset_request,
             ApiKeys.METADATA: metadata.handle_topic_metadata_request,
+            ApiKeys.OFFSET_FETCH: offset_fetch.handle_offset_fetch_request,
+            ApiKeys.FIND_COORDINATOR: coordinators.handle_find_coordinator_request,
+            ApiKeys.JOIN_GROUP: join_group.handle_join_group_request,
             ApiKeys.API_VERSIONS: api_versions.handle_api_versions_request,
             ApiKeys.CREATE_TOPICS: create_topics.handle_create_topics_request,
             ApiKeys.DELETE_TOPICS: delete_topics.handle_delete_topics_request,
@@ -121,6 +133,7 @@ class KafkaApis:
             ApiKeys.INCREMENTAL_ALTER_CONFIGS: incremental.handle_incremental_alter_configs_request,
             ApiKeys.DESCRIBE_CLUSTER: cluster.handle_describe_cluster,
             ApiKeys.DESCRIBE_PRODUCERS: producers.handle_describe_producers_request,
+            ApiKeys.CONSUMER_GROUP_HEARTBEAT: heartbeats.handle_consumer_group_heartbeat,
             ApiKeys.LIST_CONFIG_RESOURCES: resources.handle_list_config_resources,
             ApiKeys.DESCRIBE_TOPIC_PARTITIONS: topics.handle_describe_topic_partitions_request,
         }

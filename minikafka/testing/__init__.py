@@ -6,8 +6,8 @@
         broker.append("orders", 0, b"first", b"second")
         consumer = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, ...)
 
-Groups and transactions are missing: consumers assign their partitions, and commit nothing (librdkafka needs
-enable.auto.commit=false, or closing its consumer waits for a coordinator for most of a minute).
+Groups and transactions are missing: consumers assign their partitions, and commit nothing. A client that wants more is
+refused at once.
 
 Read `broker` first, then `node`, which is the broker that it holds, in this process or, by `node_process`, in one of
 its own. `injected_answers` has what a test wants answered in place of the broker, `moved_clock` the time.

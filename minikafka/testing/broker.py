@@ -52,13 +52,15 @@ class Broker:
         - `topics`: the number of partitions, by name.
         - `records`: values, or keys with values, by topic (its partition 0) or by topic and partition. They are
           appended at the first start. A topic that `topics` does not name gets as many partitions as its records need.
+          Partitions of a `directory` that is there already must be empty for that.
         - `settings`: by Kafka's names. `port`: 0 for any that is free.
         - `clock_ms`: when the broker's clock stands, in ms since 1970, until `advance` moves it; None: it is the
           machine's.
         - `process`: whether it runs in a process of its own; then `kill` is a real kill -9.
 
         Raises IllegalArgumentException for a port or a time that is no such number. `start` raises ConfigException for
-        settings that Kafka does not know or refuses.
+        settings that Kafka does not know or refuses, and IllegalArgumentException for `records` of a partition that has
+        some.
         """
         require_number("port", port, 0, _LARGEST_PORT)
         if clock_ms is not None:
@@ -216,13 +218,21 @@ class Broker:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _seed(self, node: Node) -> None:
+        # 1. Nothing is changed if the partition of some records has some already.
+        for (topic, partition), records in self._seeds.items():
+            if records and node.has_topic(topic) and node.records(topic, partition):
+                raise IllegalArgumentException(
+                    f"{topic}-{partition} in {self.directory} has records already, and `records` would append more: "
+                    "take an empty directory, or leave `records` away"
+                )
+        # 2. Topics that are missing, and the records.
         for name, partitions in self._topics.items():
             if not node.has_topic(name):
                 node.create_topic(name, partitions, {})
-        for (topic, partition), records in self._seeds.items():
+        for (topic, partition), records in list(self._seeds.items()):
             if records:
                 node.append(topic, partition, records, None)
-        self._seeds.clear()
+            del self._seeds[topic, partition]
 
     def _own(self) -> Node:
         """The running node, for the process that started it. Raises IllegalStateException and KafkaStorageException."""

@@ -446,7 +446,7 @@ def test_every_producer_gets_another_id_also_from_another_broker(three):
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"transactional_id": "x"}, Errors.COORDINATOR_NOT_AVAILABLE),
+        ({"transactional_id": "x"}, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
         ({"transactional_id": ""}, Errors.INVALID_REQUEST),
         ({"transactional_id": None, "producer_id": 5}, Errors.INVALID_REQUEST),
         ({"transactional_id": None, "producer_epoch": 5}, Errors.INVALID_REQUEST),

@@ -8,10 +8,13 @@ from confluent_kafka import KafkaError, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from minikafka.broker.broker_server import BrokerServer
+from minikafka.network.api_keys import ApiKeys
+from minikafka.record.format.memory_records import MemoryRecords
 from tests.kafka_clients import KafkaClients
 from tests.librdkafka_clients import AdminClient, Consumer, Producer
 
 PATIENCE_S = 20
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 @contextmanager
@@ -53,7 +56,7 @@ def consumed(address, topic, partition, count, **settings):
     return found
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("idempotent", [False, True])
 def test_what_librdkafka_sends_it_reads_again(address, codec, idempotent):
     topic = f"records-{codec}-{idempotent}"
@@ -67,6 +70,35 @@ def test_what_librdkafka_sends_it_reads_again(address, codec, idempotent):
         producer.poll(0)
     assert producer.flush(PATIENCE_S) == 0 and failures == []
     assert consumed(address, topic, 0, 5000) == {number: b"%d" % number * 20 for number in range(5000)}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_batches_on_disk_are_those_that_librdkafka_sent(tmp_path, codec):
+    server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
+    server.start()
+    sent, receive = [], server.broker.receive
+
+    def keep_what_is_produced(data, *further):
+        request = receive(bytes(data), *further)
+        if request.header.api_key is ApiKeys.PRODUCE:
+            [topic] = request.body.topic_data
+            sent.append(bytes(topic.partition_data[0].records))
+        return request
+
+    server.broker.receive = keep_what_is_produced
+    address = f"127.0.0.1:{server.endpoints[0].port}"
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic("t", 1, 1)])["t"].result(PATIENCE_S)
+    producer = Producer({"bootstrap.servers": address, "compression.type": codec})
+    for number in range(500):
+        producer.produce("t", b"%d" % number * 20, partition=0)
+    assert producer.flush(PATIENCE_S) == 0
+    server.stop()
+    stored = list(MemoryRecords((tmp_path / "data" / "t-0" / "00000000000000000000.log").read_bytes()).batches())
+    assert [batch.compression_type.name.lower() for batch in stored] == [codec] * len(sent)
+    # The leader sets the base offset and its epoch; the rest is the producer's.
+    assert [bytes(batch.buffer)[16:] for batch in stored] == [data[16:] for data in sent]
+    assert [bytes(batch.buffer)[8:12] for batch in stored] == [data[8:12] for data in sent]
 
 
 def test_acks_0_and_1(address):

@@ -25,6 +25,7 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import register
 from minikafka.spark.source import stream_reader
 from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.log_segments_on_disk import find_partitions
 from tests.spark.drawn_log import NOW, DrawnLog, draw_log
 
 
@@ -68,6 +69,22 @@ def between(stream, start, end) -> list[int]:
 
 def offsets(drawn: DrawnLog) -> list[int]:
     return [each.offset for each in drawn.records]
+
+
+def test_a_glob_may_find_log_directories_without_a_topic_and_nothing_else_as_in_a_batch_query(drawn, growing, tmp_path):
+    pattern = tmp_path / "log-dir*"
+    stream = reader(pattern / "any")
+    start = stream.initialOffset()
+    without_topic = tmp_path / "log-dir-2"
+    without_topic.mkdir()
+    for refuses in (lambda: stream.latestOffset(start, ReadAllAvailable()), lambda: find_partitions([str(pattern)])):
+        with pytest.raises(
+            IllegalArgumentException, match="log-dir-2 is neither a log directory nor a partition's dir"
+        ):
+            refuses()
+    (without_topic / "meta.properties").touch()
+    read, _ = batch(stream, start)
+    assert read and [each.directory for each in find_partitions([str(pattern)])] == [str(growing)]
 
 
 def test_micro_batches_follow_rolls_and_restarts(drawn, growing):

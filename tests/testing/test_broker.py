@@ -1,6 +1,7 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -227,6 +228,21 @@ def test_topics_and_records_are_there_from_the_start(tmp_path):
             broker.start()
     with pytest.raises(UnknownTopicOrPartitionException):
         Broker(tmp_path / "other", topics={"t": 1}, records={("t", 1): [b"x"]}).start()
+
+
+def test_records_are_not_appended_to_those_that_a_directory_has(tmp_path):
+    with Broker(tmp_path, records={"t": [b"a"], ("t", 1): []}) as broker:
+        assert values(broker) == [b"a"]
+    # 1. Not once more, and not a part of what was asked for.
+    again = Broker(tmp_path, topics={"u": 1}, records={"u": [b"u"], "t": [b"b"]})
+    refusal = rf"t-0 in {re.escape(str(tmp_path))} has records already, and `records` would append more: "
+    with pytest.raises(IllegalArgumentException, match=refusal):
+        again.start()
+    # 2. An empty partition of it takes them, and it may be used without.
+    with Broker(tmp_path, records={"t": [], ("t", 1): [b"c"]}) as broker:
+        assert (values(broker), values(broker, 1)) == ([b"a"], [b"c"])
+        with pytest.raises(UnknownTopicOrPartitionException):
+            broker.records("u", 0)
 
 
 def test_an_error_that_passes_is_tried_again(broker):

@@ -54,7 +54,8 @@ def write_log_dir(
       occur twice in a partition; the log starts at the first one. Without it, offsets count from 0.
 
     Order in a partition: by `offset` if there is one; else by the columns `order_by`; else by `timestamp` if there is
-    one. Rows that are equal in these, and all rows with `order_by=[]`, are in the order of `df`.
+    one, where a row without one stands among the others by the time of the write, which it gets. Rows that are equal in
+    these, and all rows with `order_by=[]`, are in the order of `df`.
 
     - `partitions`: how many the topic has. Default: as many as the column `partition` asks for (a query of its own), or
       1. A partition without rows gets an empty log.
@@ -211,7 +212,11 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
         order = ["offset"]
     else:
         keys = ["timestamp"] if order_by is None and "timestamp" in types else order_by or []
-        columns |= {f"{_ORDER}{number}": F.col(key) for number, key in enumerate(keys)}
+        # A record without a timestamp gets the time of the write, and is sorted by it, too.
+        stamped = F.coalesce(columns["timestamp"], F.current_timestamp())
+        columns |= {
+            f"{_ORDER}{number}": stamped if key == "timestamp" else F.col(key) for number, key in enumerate(keys)
+        }
         columns[_ORDER] = F.monotonically_increasing_id()
         order = [name for name in columns if name.startswith(_ORDER)]
     return df.select(*(kept.alias(name) for name, kept in columns.items())), order

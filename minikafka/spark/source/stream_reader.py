@@ -86,7 +86,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     - *A partition goes away*: with `failOnDataLoss` the query ends, "the partition is gone", as with the connector,
       since nobody can say whether all of it was read; without, it warns and forgets the partition, and one that later
       has its name is a new one. A topic that `subscribe` or `assign` names must be there: without it the query ends.
-    - *A path that was given goes away*: the query ends.
+    - *A path that was given goes away*, or a glob finds what a batch query refuses, such as a directory that is no log
+      directory: the query ends. A log directory without a topic, which has `meta.properties`, has nothing to read.
     - *A directory is renamed* because a broker moves it to another log directory that is read, too: the stream looks
       again.
 

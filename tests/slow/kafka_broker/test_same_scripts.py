@@ -11,10 +11,11 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from minikafka.common.error_codes import Errors
 from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import request_class
 from minikafka.witness.replicas.differ import plain
 from tests.broker.test_every_api import SERVED
 from tests.librdkafka_clients import AdminClient, Consumer, Producer
-from tests.slow.kafka_broker.both_brokers import PATIENCE_S, both_brokers, made_equal
+from tests.slow.kafka_broker.both_brokers import PATIENCE_S, OneSide, both_brokers, made_equal
 from tests.slow.kafka_broker.recording_proxy import RecordingProxy
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -152,7 +153,31 @@ def aiokafka(address):
 @pytest.fixture(scope="module")
 def brokers(kafka, tmp_path_factory):
     with both_brokers(tmp_path_factory.mktemp("scripts")) as brokers:
+        await_coordinator(brokers[0].port)
         yield brokers
+
+
+def await_coordinator(port):
+    """Kafka's broker makes the topic of the groups when somebody asks for the first coordinator."""
+    kafka, make = OneSide(port), request_class(ApiKeys.FIND_COORDINATOR)
+    deadline = time.monotonic() + PATIENCE_S
+    while kafka.ask(ApiKeys.FIND_COORDINATOR, 3, make(key="g")).error_code:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    kafka.close()
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_coordinators(brokers, version):
+    kafka, ours = (OneSide(port) for port in (brokers[0].port, brokers[1].endpoints[0].port))
+    make = request_class(ApiKeys.FIND_COORDINATOR)
+    # A group, and types of keys for which there is nothing.
+    for key_type in (0, *((2,) if version < 6 else ()), 3, -1)[: None if version else 1]:
+        body = make(key="g", key_type=key_type) if version < 4 else make(coordinator_keys=["g", ""], key_type=key_type)
+        told = [masked(plain(side.ask(ApiKeys.FIND_COORDINATOR, version, body))) for side in (kafka, ours)]
+        assert told[0] == told[1]
+    kafka.close()
+    ours.close()
 
 
 @pytest.mark.parametrize("script", [librdkafka, kafka_python, aiokafka])
@@ -188,9 +213,7 @@ def said(answers):
 
 
 def masked(value):
-    """A value without what `MASKED` names. Kafka has a topic more: it makes it when the first client asks for the
-    coordinator of its group, and there are no groups here.
-    """
+    """A value without what `MASKED` names. Kafka has a topic more, that of groups, of which there are none here."""
     if isinstance(value, dict):
         return {name: MASKED.get(name) or masked(inner) for name, inner in value.items()}
     if isinstance(value, list):

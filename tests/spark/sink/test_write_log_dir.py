@@ -50,6 +50,12 @@ def test_a_partition_that_is_given_is_kept_and_the_others_are_chosen(registered,
     assert sorted(path.name for path in tmp_path.glob("t-*")) == ["t-0", "t-1", "t-2", "t-3"]
 
 
+AROUND_NOW = "IF(id < 50, id, 4000000000000 + id)"
+"""ms: 1970 and 2096."""
+ORDER_AROUND_NOW = [*range(1, 50, 2), *range(0, 100, 2), *range(51, 100, 2)]
+"""Those of 1970, those that are stamped now, those of 2096."""
+
+
 @pytest.mark.parametrize(
     ("columns", "order_by", "expected"),
     [
@@ -57,10 +63,21 @@ def test_a_partition_that_is_given_is_kept_and_the_others_are_chosen(registered,
         ([], None, range(100)),
         (["timestamp_millis((id * 37) % 100) timestamp"], None, sorted(range(100), key=lambda n: n * 37 % 100)),
         (["CAST(id % 3 AS bigint) timestamp"], None, sorted(range(100), key=lambda n: n % 3)),
+        ([f"IF(id % 2 = 0, NULL, timestamp_millis({AROUND_NOW})) timestamp"], None, ORDER_AROUND_NOW),
+        ([f"IF(id % 2 = 0, NULL, {AROUND_NOW}) timestamp"], ["timestamp"], ORDER_AROUND_NOW),
         (["timestamp_millis((id * 37) % 100) timestamp"], [], range(100)),
         (["id % 3 rank", "-id other"], ["rank", "other"], sorted(range(100), key=lambda n: (n % 3, -n))),
     ],
-    ids=["offset", "none", "timestamp", "equal timestamps", "input order", "order_by"],
+    ids=[
+        "offset",
+        "none",
+        "timestamp",
+        "equal timestamps",
+        "no timestamps",
+        "no timestamps, asked for",
+        "input order",
+        "order_by",
+    ],
 )
 def test_the_order_of_records(registered, tmp_path, columns, order_by, expected):
     frame = registered.range(0, 100, 1, 7).selectExpr("CAST(id AS string) value", *columns)
