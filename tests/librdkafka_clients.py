@@ -6,7 +6,7 @@ sometimes waits for ever when it ends a client whose broker is gone (librdkafka'
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -65,4 +65,5 @@ def _end(clients: list[_Noted]) -> None:
     for client in clients:
         if isinstance(client, Producer):
             client.purge()  # what it could not send: it would wait for its broker
-        client.__exit__(None, None, None)
+        with suppress(SystemError):  # confluent-kafka's own fault, for a producer that a broker has refused for good
+            client.__exit__(None, None, None)

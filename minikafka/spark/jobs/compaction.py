@@ -49,7 +49,7 @@ def compaction(
     | `dirtyRatio` | double | the cleanable share of both, 0 … 1; null for none |
     | `dirtyEnough` | boolean | whether that is more than `min.cleanable.dirty.ratio` |
     | `keys` | bigint | different keys in the dirty part: the entries of the offset map |
-    | `records`, `recordsAfter` | bigint | below `firstUncleanableOffset`, now and after a round; without markers |
+    | `records`, `recordsAfter` | bigint | from the log's start to `firstUncleanableOffset`, now and after; no markers |
     | `tombstones` | bigint | of those after a round, how many are tombstones, which wait for `delete.retention.ms` |
     | `tombstonesGone` | bigint | latest records of their keys that are tombstones whose time is over |
     | `bytes`, `bytesAfter` | bigint | of these batches; the latter is an estimate |
@@ -65,10 +65,11 @@ def compaction(
     A log is taken as it lies on the disk; `minikafka clean` loads it first, as a broker that starts does, which may cut
     off its end after an unclean stop.
 
-    The counts of records are exact. Bytes are estimated where a batch keeps some of its records: as much of its
-    compressed bytes as of the others. Markers are taken to stay, and of batches without records only the round's last
-    one is counted. With damage, mode FAILFAST ends the job; in others a damaged batch counts for nothing, where Kafka's
-    cleaner would give up the partition.
+    The counts of records are exact; what lies below the log's start in its first segment is not among them, and a round
+    goes over that, too. Bytes are estimated where a batch keeps some of its records: as much of its compressed bytes as
+    of the others. Markers are taken to stay, and of batches without records only the round's last one is counted. With
+    damage, mode FAILFAST ends the job; in others a damaged batch counts for nothing, where Kafka's cleaner would give
+    up the partition.
 
     Kafka: `LogCleanerManager.cleanableOffsets`, `Cleaner.doClean`, `Cleaner.shouldRetainRecord`.
     """

@@ -101,7 +101,9 @@ class _RangeToCompact:
         count = 0
         for run in sound(decoded_runs(self._range, self._lets_through, check_crcs=True), self._mode):
             sizes = np.asarray(run.columns.record_end) - np.asarray(run.columns.record_start)
-            yield self._batches(run.batches, run.counts, _sums(sizes, run.counts))
+            is_there = np.asarray(run.columns.offsets) >= self._range.start_offset  # the log may start inside a batch
+            counts, record_bytes = _sums(is_there, run.counts), _sums(sizes * is_there, run.counts)
+            yield self._batches(run.batches, counts, record_bytes)
             if not self._ahead.cleanableBytes:
                 continue
             candidates = self._candidates(run, sizes)
@@ -117,7 +119,8 @@ class _RangeToCompact:
         if count:
             yield self._rows_of(_joined(held), dirty=True)
         others = BatchColumns.joined(self._others)
-        yield self._batches(others, others.records.clip(0), others.records * 0)
+        are_there = np.minimum(others.records, others.last_offset + 1 - self._range.start_offset)
+        yield self._batches(others, are_there.clip(0), others.records * 0)
 
     def _lets_through(self, batches: BatchColumns) -> "NDArray[np.bool_]":
         wanted = self._unwanted.lets_through(batches) & (batches.records != 0)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions, ranges
 from minikafka.spark.jobs.compaction import compaction
 from minikafka.spark.jobs.log_to_compact import rounds_ahead
@@ -53,6 +54,28 @@ def test_two_rounds_of_kafkas_cleaner(spark, kafka, origins, tmp_path, name):
         assert row.bytes == told["bytes_read"] and row.dirtyRatio == 1 and row.dirtyEnough
         assert row.bytesAfter == pytest.approx(told["bytes_written"], rel=0.25)
         assert row.savedShare == (row.bytes - row.bytesAfter) / row.bytes
+
+
+@pytest.mark.parametrize("name", ["compacted", "orders"])
+def test_a_log_that_starts_inside_a_batch(spark, kafka, origins, tmp_path, name):
+    made = origins[name]
+    directory = made.copy_to(tmp_path / "log.dir")
+    batches = FileRecords.open(min(directory.glob("*.log")), mutable=False).batches()
+    start = next(each for each in batches if len(list(each)) > 2).base_offset + 1
+    topic, _, partition = directory.name.rpartition("-")
+    (directory.parent / "log-start-offset-checkpoint").write_text(f"0\n1\n{topic} {partition} {start}\n")
+    config = {**made.config, "cleanup.policy": "compact"}
+    configs = tuple(f"{key}={value}" for key, value in config.items())
+    found = ranges(spark, [directory.parent], isolation__level="read_committed")
+    [row] = compaction(partitions(spark, [directory.parent]), found, now=made.now_ms, configs=configs).collect()
+
+    def there():
+        return [each for each in data_below(directory, row.firstUncleanableOffset) if each.offset >= start]
+
+    before = there()
+    known = known_of(directory.parent, TopicPartition(topic, int(partition)))
+    KafkasCleaning(kafka)(directory, config, made.now_ms, known, map_memory=1 << 16)
+    assert (row.records, row.recordsAfter) == (len(before), len(there()))
 
 
 def test_settings_in_the_metadata_log_beside_a_partition_count_unless_others_are_given(spark, origins, tmp_path):
