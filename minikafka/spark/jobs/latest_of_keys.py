@@ -101,7 +101,8 @@ class _RangeToCompact:
         count = 0
         for run in sound(decoded_runs(self._range, self._lets_through, check_crcs=True), self._mode):
             sizes = np.asarray(run.columns.record_end) - np.asarray(run.columns.record_start)
-            is_there = np.asarray(run.columns.offsets) >= self._range.start_offset  # the log may start inside a batch
+            # The log may start inside a batch.
+            is_there = np.asarray(run.columns.offsets) >= self._range.start_offset
             counts, record_bytes = _sums(is_there, run.counts), _sums(sizes * is_there, run.counts)
             yield self._batches(run.batches, counts, record_bytes)
             if not self._ahead.cleanableBytes:

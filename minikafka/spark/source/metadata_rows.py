@@ -165,7 +165,8 @@ class _Replayed:
             for _, message in decided(
                 messages_of(names, lambda name: self._records_of(log.storage, joined(directory, name)))
             ):
-                if isinstance(message, RemoveTopicRecord):  # its settings go, also those of the same delta
+                if isinstance(message, RemoveTopicRecord):
+                    # The topic's settings go, also those of the same delta, as the cluster that runs knows it.
                     self._image.end_delta()
                 self._image.replay(message)
         except DAMAGE as error:
