@@ -1,6 +1,7 @@
 """Which offsets of each partition a query reads."""
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
@@ -12,7 +13,6 @@ from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, segments_in
-from minikafka.spark.source.offset_order import may_overlap_the_next
 from minikafka.spark.source.segment_positions import SegmentPositions, end_of_segment
 from minikafka.spark.source.source_options import EARLIEST, LATEST, Border, SourceOptions
 from minikafka.spark.source.storage import Storage, joined
@@ -180,42 +180,41 @@ def first_offset_at(
     Kafka: `UnifiedLog.fetchOffsetByTimestamp`, which fails at a damage.
     """
     hidden: Hidden | None = None
+    for path, found in _batches_and_damages_at(partition, timestamp, bounds):
+        offset = None
+        if not isinstance(found, Damage):
+            try:
+                offset = _first_in(found, timestamp, bounds.start, check_crcs=check_crcs)
+            except DAMAGE as error:
+                found = Damage.of(path, found.position, error)
+        if isinstance(found, Damage):
+            hidden = hidden or Hidden(found)
+            continue
+        if hidden is not None and hidden.end_offset is None:
+            first = found.base_offset if found.magic >= CURRENT_MAGIC_VALUE else found.last_offset
+            hidden = hidden._replace(end_offset=first)
+        if offset is not None:
+            return offset if offset < bounds.end else None, hidden
+    return None, hidden
+
+
+def _batches_and_damages_at(
+    partition: DiskPartition, timestamp: int, bounds: PartitionBounds
+) -> Iterator[tuple[str, FileChannelRecordBatch | Damage]]:
+    """Within `bounds`, where a record with `timestamp` (ms) or a later one may be: each with its segment's path."""
     for segment in partition.segments:
         if segment.end_offset is not None and segment.end_offset <= bounds.start:
             continue
         if segment.base_offset >= bounds.end:
             break
         try:
-            if is_older(segment, timestamp):
-                continue
-            with SegmentPositions(segment) as positions:
-                from_offset = max(_offset_before(segment, timestamp), bounds.start)
-                for found in positions.batches_and_damages_from(from_offset):
-                    if not isinstance(found, Damage) and _goes_beyond(segment, found):
-                        if may_overlap_the_next(segment):  # which has these records, too
-                            continue
-                        told = f"the batch ends at offset {found.last_offset}, behind its segment"
-                        found = Damage(segment.path, found.position, f"CorruptRecordException: {told}")
-                    if isinstance(found, Damage):
-                        hidden = hidden or Hidden(found)
-                        continue
-                    try:
-                        offset = _first_in(found, timestamp, bounds.start, check_crcs=check_crcs)
-                    except DAMAGE as error:
-                        hidden = hidden or Hidden(Damage.of(segment.path, found.position, error))
-                        continue
-                    if hidden is not None and hidden.end_offset is None:
-                        first = found.base_offset if found.magic >= CURRENT_MAGIC_VALUE else found.last_offset
-                        hidden = hidden._replace(end_offset=first)
-                    if offset is not None:
-                        return offset if offset < bounds.end else None, hidden
+            if not is_older(segment, timestamp):
+                with SegmentPositions(segment) as positions:
+                    from_offset = max(_offset_before(segment, timestamp), bounds.start)
+                    for found in positions.batches_and_damages_from(from_offset):
+                        yield segment.path, found
         except DAMAGE as error:
-            hidden = hidden or Hidden(Damage.of(segment.path, 0, error))
-    return None, hidden
-
-
-def _goes_beyond(segment: DiskSegment, batch: FileChannelRecordBatch) -> bool:
-    return segment.end_offset is not None and batch.last_offset >= segment.end_offset
+            yield segment.path, Damage.of(segment.path, 0, error)
 
 
 def is_older(segment: DiskSegment, timestamp: int) -> bool:

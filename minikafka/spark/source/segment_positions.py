@@ -18,6 +18,7 @@ from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE, HEADER, RE
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import offset_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
+from minikafka.spark.source.offset_order import may_overlap_the_next
 from minikafka.spark.source.storage import beside
 
 if TYPE_CHECKING:
@@ -146,12 +147,20 @@ class SegmentPositions:
                 yield batch
 
     def batches_and_damages_from(self, offset: int) -> Iterator[FileChannelRecordBatch | Damage]:
-        """As `batches_from`, but damage does not end it: the next batch that the index knows follows."""
+        """As `batches_from`, but damage does not end it: the next batch that the index knows follows.
+
+        A batch that reaches behind its segment is one, unless the next segment may have these records, too.
+        """
+        end = self._segment.end_offset
         position: int | None = self.at_or_before(offset)
         while position is not None:
             try:
                 for batch in self.batches_between(position, self._segment.size):
-                    if batch.last_offset >= offset:
+                    if end is not None and batch.last_offset >= end:
+                        if not may_overlap_the_next(self._segment):
+                            told = f"the batch ends at offset {batch.last_offset}, behind its segment"
+                            yield Damage(self._segment.path, batch.position, f"CorruptRecordException: {told}")
+                    elif batch.last_offset >= offset:
                         yield batch
                     position = batch.position + batch.size_in_bytes
                 is_the_logs_end = self._segment.is_last and self.next_known(position) is None
