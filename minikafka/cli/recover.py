@@ -26,15 +26,16 @@ import click
 from minikafka.common.java.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.time import ManualTime
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.tools.ended_by_signals import ended_by_signals
-from minikafka.tools.failure import naming
+from minikafka.tools.failure import TOLD, naming
 from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in
 from minikafka.tools.printable import tell
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
+from minikafka.tools.verify.log_dir_verifier import LogDir
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
@@ -95,6 +96,7 @@ def recover(
         )
         overrides = config_of(configs).props
         settings = settings_of(directory, broker_config, topic_configs_of(topic_configs, directory), overrides, threads)
+        _warn_of_strays(directory, None)
         if not (dry_run or as_json or yes):
             ask(f"Load all of {directory} and change what Kafka would change there?", directory)
         with ended_by_signals():
@@ -108,6 +110,7 @@ def recover(
     )
     config = config_of(configs)
     partition = parse_topic_partition_name(directory)
+    _warn_of_strays(directory.parent, directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
     with ended_by_signals():
@@ -136,6 +139,20 @@ def recover(
                 return
             for line in _report(directory, arguments, state, changes, dry_run=dry_run):
                 tell(line)
+
+
+def _warn_of_strays(log_dir: Path, partition: Path | None) -> None:
+    """Tell of what a broker that starts in the log directory puts aside. `partition`: the one that matters, None: all.
+
+    Nothing is told where the log directory cannot be read: that ends the load.
+    """
+    try:
+        known = LogDir(log_dir)
+        for each in [path for path, _ in partition_directories(log_dir)] if partition is None else [partition]:
+            if (why := known.why_stray(each)) is not None:
+                tell(f"Warning: {each}: {why}: a broker that starts here puts it aside as a stray", err=True)
+    except TOLD:
+        pass
 
 
 def _only_for(what: str, options: dict[str, object]) -> None:

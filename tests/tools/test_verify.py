@@ -32,7 +32,7 @@ from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
-from tests.tools.noted_topics import note_topics
+from tests.tools.noted_topics import no_topic, note, note_topics, topic
 from tests.tools.transactions_in_segments import of_transactions
 
 
@@ -311,8 +311,9 @@ def test_a_checkpoint_beyond_the_end_is_told_as_ls_tells_it(log_dir, name, noted
 
 
 def test_the_metadata_log_is_sound(log_dir):
-    partition = (log_dir / "mixed-0").rename(log_dir / "__cluster_metadata-0")
-    for name in ("quorum-state", f"{56:020d}-{0:010d}.checkpoint"):
+    note_topics(log_dir, {"t": {}})
+    partition = log_dir / "__cluster_metadata-0"
+    for name in ("quorum-state", f"{1:020d}-{0:010d}.checkpoint"):
         (partition / name).touch()
     assert verify(partition, code=0) == []
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
@@ -876,3 +877,53 @@ def test_a_directory_on_which_a_broker_runs_is_refused(tmp_path):
         assert result.exit_code == 2 and result.stdout == ""
         assert f"{tmp_path / 'data' / '.lock'} is held: a broker is running" in result.stderr
     verify(tmp_path / "data", code=0)
+
+
+ANOTHER_ID = "AAAAAAAAAAAAAAAAAAAAQQ"
+
+
+def test_what_the_broker_does_not_take_for_its_own_is_put_aside(tmp_path):
+    data = tmp_path / "data"
+    with Broker(data, topics={"t": 4}):
+        pass
+    assert verify(data, code=0) == []
+    (data / "t-0" / "partition.metadata").unlink()
+    for partition, text in (("t-1", ANOTHER_ID), ("t-2", "not base64")):
+        file = data / partition / "partition.metadata"
+        file.write_text(re.sub("topic_id: .*", f"topic_id: {text}", file.read_text()))
+    (data / "t-3").rename(data / "t-9")
+    found = {Path(each["file"]).name: each for each in verify(data, code=1)}
+    aside = [name for name, each in found.items() if each["fate"] == "put aside"]
+    assert aside == ["t-0", "t-1", "t-9"] and "load" in found["partition.metadata"]["next_start"]
+    assert found["t-0"]["what"] == "it has no topic id (partition.metadata)"
+    assert [each["fate"] for each in verify(data / "t-1", code=1)] == ["put aside"]
+    shutil.rmtree(data / "t-2")
+    told = CliRunner().invoke(main, ["recover", "--yes", str(data)], catch_exceptions=False)
+    assert told.exit_code == 0
+    for partition in aside:
+        assert re.search(f"Warning: {data / partition}: .*: a broker that starts here puts it aside", told.stderr)
+    with Broker(data):
+        strays = sorted(path.name[:3] for path in data.glob("*-stray"))
+    assert strays == aside
+
+
+@pytest.mark.parametrize("value", [b"\xff\xff\xff", b"", bytes([1, 120, 0]), b"\1\x09\0" + b"\x11" * 16 + b"\0"])
+def test_messages_of_the_metadata_log_that_no_start_can_replay(tmp_path, value):
+    note_topics(tmp_path, {"t": {}})
+    assert verify(tmp_path / "__cluster_metadata-0", code=0) == []
+    note(tmp_path, value)
+    (finding,) = verify(tmp_path / "__cluster_metadata-0", code=1)
+    assert finding["next_start"] == "the broker does not start"
+
+
+def test_settings_that_a_deleted_topic_left_behind_count(tmp_path):
+    """With these settings no load succeeds: a time index of one entry is full once there is another timestamp."""
+    with Log.open(tmp_path / "t-0", {"internal.segment.bytes": 10**6}) as log:
+        for number in range(9):
+            record = SimpleRecord(number, None, b"x" * 5000)
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+    note(
+        tmp_path, *topic(1, "t", {"segment.index.bytes": "12", "preallocate": "true"}), no_topic(1), *topic(2, "t", {})
+    )
+    before = verify(tmp_path / "t-0", "--config", "segment.index.bytes=12", "--config", "preallocate=true", code=1)
+    assert verify(tmp_path / "t-0", code=1) == before

@@ -1,4 +1,4 @@
-"""The settings of topics and brokers in the metadata log of their cluster."""
+"""The settings of topics and brokers in the metadata log of their cluster, and where partitions belong."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,13 @@ from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaPrope
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
-from minikafka.messages.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
+from minikafka.messages.cluster_metadata import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
@@ -31,6 +37,19 @@ class ClusterSettings(NamedTuple):
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
+    replicas: dict[tuple[str, int], tuple[int, ...]] = {}
+    """The brokers that have a partition, by its topic's id and its number."""
+
+    def why_stray(self, topic_id: str | None, partition: int, node_id: str) -> str | None:
+        """Why broker `node_id` would not take such a partition for its own; None if it does.
+
+        Kafka: `LogManager.isStrayReplica`.
+        """
+        if topic_id is None:
+            return "it has no topic id (partition.metadata)"
+        if (replicas := self.replicas.get((topic_id, partition))) is None:
+            return f"the metadata log has no partition {partition} of a topic with its id, {topic_id}"
+        return None if int(node_id) in replicas else f"the metadata log has it on other brokers than {node_id}"
 
     def of_topic(self, topic: str, node_id: str) -> dict[str, object] | None:
         """The topic's settings, over those of broker `node_id`, over those of all brokers; None for a topic that is not
@@ -87,7 +106,7 @@ def _read_once(metadata: Path, _files: frozenset[tuple[str, int, int]]) -> Clust
 
 
 def _read(metadata: Path) -> ClusterSettings:
-    replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, ConfigRecord))
+    replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord))
     names = [file.name for file in metadata.iterdir()]
 
     def records_of(name: str) -> AbstractContextManager[FileRecords]:
@@ -97,7 +116,10 @@ def _read(metadata: Path) -> ClusterSettings:
     for _, message in decided(messages_of(names, records_of)):
         replayed.replay(message)
     image = replayed.image()
-    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {})
+    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {}, {})
+    for topic_id, topic in image.topics.topics_by_id.items():
+        for number, partition in topic.partitions.items():
+            found.replicas[topic_id, number] = tuple(partition.replicas)
     for resource, settings in image.configs.resource_data.items():
         if resource.type is ConfigResourceType.TOPIC and resource.name in found.topics:
             found.topics[resource.name] = dict(settings)

@@ -31,6 +31,8 @@ class Fate(enum.Enum):
     """The `.swap` file takes the place of the one that it replaces, or that is missing."""
     SPLIT = "split"
     """The segment becomes several."""
+    PUT_ASIDE = "put aside"
+    """The directory is renamed, for the broker does not have this partition."""
     LOAD_FAILS = "load fails"
     """The partition does not come online; the exception's name is in the words."""
     WARNED_OF = "warned of"
@@ -84,7 +86,7 @@ class OpenFinding(NamedTuple):
 class NextStart(NamedTuple):
     """How Kafka will load the partition: after a clean stop (`clean`), or else scanning it from `recovery_point` on;
     with the settings of its topic, and the clock at that time (ms since 1970). How long it remembers `producers`, None
-    for a day.
+    for a day. `why_stray`: why it then puts the partition aside, None where it does not, or nobody knows.
     """
 
     clean: bool
@@ -93,6 +95,7 @@ class NextStart(NamedTuple):
     config: LogConfig
     now_ms: int
     producers: ProducerStateManagerConfig | None = None
+    why_stray: str | None = None
 
     @property
     def knows_policy(self) -> bool:

@@ -3,11 +3,12 @@
 import os
 import resource
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.file_kind import kind_of
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
@@ -35,7 +36,7 @@ from minikafka.tools.log_dir_entries import (
     second_directory,
 )
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.recover.cluster_settings import cluster_settings_in
+from minikafka.tools.recover.cluster_settings import ClusterSettings, cluster_settings_in, node_id_in
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
@@ -185,7 +186,8 @@ class LogDir:
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
-        self._topic_settings = _topic_settings(directory)
+        self._cluster = _cluster_settings(directory)
+        self._node_id = _node_id_of(directory)
         self._noted = {
             RECOVERY_POINT_CHECKPOINT_FILE: self._recovery_points,
             HIGH_WATERMARK_CHECKPOINT_FILE: checkpointed_offsets(directory / HIGH_WATERMARK_CHECKPOINT_FILE),
@@ -206,13 +208,12 @@ class LogDir:
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
         """How Kafka will load the partition; `config` has the settings of its topic that were given.
 
-        Below them count those in the metadata log of the log directory, if it names the topic's cleanup policy. A topic
+        Below them count those in the metadata log of the log directory. A topic
         without one has its broker's, which stands in no file of the directory.
         """
         topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
-        settings = self._topic_settings.get(topic_partition.topic, {})
-        if "cleanup.policy" in settings:
-            config = LogConfig.from_props(settings, config.props)
+        settings = {} if self._cluster is None else self._cluster.topics.get(topic_partition.topic, {})
+        config = LogConfig.from_props(settings, config.props)
         is_metadata_log = topic_partition.topic == CLUSTER_METADATA_TOPIC_NAME  # Kafka: `KafkaRaftLog.createLog`
         return NextStart(
             self._clean and not is_metadata_log,
@@ -220,16 +221,43 @@ class LogDir:
             0 if is_metadata_log else self._log_start_offsets.get(topic_partition, 0),
             config,
             time.time_ns() // 1_000_000,
+            why_stray=self.why_stray(partition),
         )
 
+    def why_stray(self, partition: Path) -> str | None:
+        """Why a broker that starts here puts the partition's directory aside as a stray; None where it does not, or
+        nobody knows. Kafka: `LogManager.addLog`.
+        """
+        if self._cluster is None or not self._node_id or partition.name.endswith(PUT_ASIDE):
+            return None
+        topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
+        if topic_partition.topic == CLUSTER_METADATA_TOPIC_NAME:
+            return None
+        file = PartitionMetadataFile.new_file(partition)
+        topic_id = None
+        try:
+            if os.path.lexists(file):
+                require_regular(file, follow_links=True)
+                topic_id = PartitionMetadataFile(file).read().topic_id
+        except TOLD:  # the load fails
+            return None
+        return self._cluster.why_stray(topic_id, topic_partition.partition, self._node_id)
 
-def _topic_settings(log_dir: Path) -> Mapping[str, Mapping[str, str]]:
-    """The settings of topics in its metadata log; none where there is no such log, or it is damaged."""
+
+def _cluster_settings(log_dir: Path) -> ClusterSettings | None:
+    """What its metadata log says; None where there is no such log, or it is damaged."""
     try:
-        cluster = cluster_settings_in(log_dir)
+        return cluster_settings_in(log_dir)
     except TOLD:
-        return {}
-    return {} if cluster is None else cluster.topics
+        return None
+
+
+def _node_id_of(log_dir: Path) -> str:
+    """The number of its broker, "" where nobody knows."""
+    try:
+        return node_id_in(log_dir)
+    except TOLD:
+        return ""
 
 
 def allow_many_open_files() -> None:

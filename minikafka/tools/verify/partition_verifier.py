@@ -39,6 +39,7 @@ from minikafka.tools.checkpoints import beyond_the_end, require_storable
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
 from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
@@ -139,6 +140,9 @@ class PartitionVerifier:
             require_storable(parse_topic_partition_name(self._directory.absolute()))
         except KafkaException as error:
             self._found(OpenFinding(self._directory, None, None, describe(error), fate=_NAME_IN_CHECKPOINTS))
+        if self._next_start.why_stray is not None:
+            fate = Fate.PUT_ASIDE, "it is put aside as a stray, and the broker has no such partition"
+            self._found(OpenFinding(self._directory, None, None, self._next_start.why_stray, fate=fate))
         names = {file.name for file in files}
         base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
@@ -164,7 +168,19 @@ class PartitionVerifier:
             self._found(OpenFinding(self._epochs.file, None, None, "the file is missing"))
         if PARTITION_METADATA_FILE_NAME in names:
             self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
+        if self._is_metadata_log and self._all_read and not self._open_findings:
+            self._verify_messages()
         self._foretell(files)
+
+    def _verify_messages(self) -> None:
+        """Whether a start can read and replay what batches say that are sound. Kafka: `MetadataLoader`."""
+        try:
+            cluster_settings_in(self._directory.absolute().parent)
+        except OSError as error:
+            self._could_not_read(describe(error))
+        except (RuntimeError, ValueError, IndexError) as error:
+            fate = Fate.OFFLINE, "the broker does not start"
+            self._found(OpenFinding(self._directory, None, None, describe(error), fate=fate))
 
     def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
         """The log end offset, as far as batches can be read."""
