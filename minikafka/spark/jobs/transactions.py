@@ -178,7 +178,7 @@ class _ProducerInRange:
     def meet(self, batch: BatchFacts) -> None:
         """A batch with records."""
         self.epoch = max(self.epoch, batch.producer_epoch)
-        self.last = batch.max_timestamp if self.last is None else max(self.last, batch.max_timestamp)
+        self.last = batch.max_timestamp
         self.bytes += batch.size
         stretch = self.tail if self.ended else self.head
         stretch.append(batch.base_offset, batch.records, batch.max_timestamp)
@@ -277,7 +277,7 @@ def _whole(producer: _Whole, parts: Iterable[_Part]) -> _Whole:
         sums.aborted_records += part.abortedRecords
         sums.add_longest(part.longestMs)
         epoch, size = max(epoch, part.producerEpoch or 0), size + part.bytes
-        last = max(filter(None, (last, part.last)), default=last)
+        last = last if part.last is None else part.last
     is_open = stretch.offset is not None
     return producer._replace(
         producerEpoch=epoch, last=last, bytes=size, records=sums.records + stretch.records,
