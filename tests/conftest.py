@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
+from tests.absent import hide_ci, in_ci
 from tests.answered_logs import AnsweredLogs
 from tests.file_seconds import half, longest_first, note
 from tests.jvm_watchdog import JvmWatchdog
@@ -27,6 +28,8 @@ from tests.two_logs import SMALL, TwoLogs, pairs
 
 # Else jsonschema, which nbformat imports, makes 38 grammars of it, for formats that no notebook has: over a second.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+hide_ci()
 
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
@@ -245,7 +248,7 @@ def kafka_jvms():
     try:
         jvms = [KafkaJvm.start()]
     except KafkaUnavailableError as unavailable:
-        if os.environ.get("CI") == "true":
+        if in_ci():
             pytest.fail(f"CI must test against real Kafka: {unavailable}")
         pytest.skip(str(unavailable))
     yield jvms
@@ -359,7 +362,7 @@ def pytest_runtest_logreport(report):
 def pytest_make_collect_report(collector):
     """A module that leaves itself out, as by `importorskip`."""
     report = yield
-    if report.skipped and os.environ.get("CI") == "true":
+    if report.skipped and in_ci():
         report.outcome = "failed"
     return report
 
@@ -367,7 +370,7 @@ def pytest_make_collect_report(collector):
 def pytest_sessionfinish(session, exitstatus):
     if session.config.getoption("--write-seconds") and not hasattr(session.config, "workerinput"):
         note(_seconds, quick=session.config.getoption("--quick"))
-    if os.environ.get("CI") == "true" and _skipped and exitstatus == 0:
+    if in_ci() and _skipped and exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -375,7 +378,7 @@ def pytest_terminal_summary(terminalreporter):
     for process, stacks in _stacks.of_the_dead().items():
         terminalreporter.section(f"where the process {process} stood when it died", red=True)
         terminalreporter.write_line(stacks or "it was killed, and could write nothing")
-    if os.environ.get("CI") == "true" and _skipped:
+    if in_ci() and _skipped:
         terminalreporter.section("skipped, which is a failure in CI", red=True)
         for name in _skipped:
             terminalreporter.line(name)

@@ -35,7 +35,7 @@ from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
-from minikafka.tools.verify.log_dir_verifier import LogDir
+from minikafka.tools.verify.log_dir_verifier import LogDir, what_ends_a_start
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
@@ -96,7 +96,7 @@ def recover(
         )
         overrides = config_of(configs).props
         settings = settings_of(directory, broker_config, topic_configs_of(topic_configs, directory), overrides, threads)
-        _warn_of_strays(directory, None)
+        _warn_of_a_start(directory, None)
         if not (dry_run or as_json or yes):
             ask(f"Load all of {directory} and change what Kafka would change there?", directory)
         with ended_by_signals():
@@ -110,7 +110,7 @@ def recover(
     )
     config = config_of(configs)
     partition = parse_topic_partition_name(directory)
-    _warn_of_strays(directory.parent, directory)
+    _warn_of_a_start(directory.parent, directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
     with ended_by_signals():
@@ -141,13 +141,16 @@ def recover(
                 tell(line)
 
 
-def _warn_of_strays(log_dir: Path, partition: Path | None) -> None:
-    """Tell of what a broker that starts in the log directory puts aside. `partition`: the one that matters, None: all.
+def _warn_of_a_start(log_dir: Path, partition: Path | None) -> None:
+    """Tell of what a broker that starts in the log directory puts aside, and of what ends that start. `partition`: the
+    one that matters, None for the whole log directory.
 
     Nothing is told where the log directory cannot be read: that ends the load.
     """
     try:
         known = LogDir(log_dir)
+        for finding in what_ends_a_start(log_dir, known) if partition is None else []:
+            tell(f"Warning: {finding.file}: {finding.what}; with it no broker starts here", err=True)
         for each in [path for path, _ in partition_directories(log_dir)] if partition is None else [partition]:
             if (why := known.why_stray(each)) is not None:
                 tell(f"Warning: {each}: {why}: a broker that starts here puts it aside as a stray", err=True)

@@ -4,11 +4,17 @@ import json
 from pathlib import Path
 
 from minikafka.common import file_ops
-from minikafka.common.errors import IllegalStateException, IOException
+from minikafka.common.errors import IllegalStateException, IOException, NumberFormatException, RuntimeException
 from minikafka.common.java.java_numbers import INT_MAX
+from minikafka.common.uuid import uuid_from_string
 
 QUORUM_STATE_NAME = "quorum-state"
 _VERSION = 0
+_FIELDS = {
+    0: ("clusterId", "leaderId", "leaderEpoch", "votedId", "appliedOffset", "currentVoters"),
+    1: ("leaderId", "leaderEpoch", "votedId", "votedDirectoryId"),
+}
+"""The fields that a file of that version must have."""
 
 
 class QuorumStateStore:
@@ -55,3 +61,51 @@ class QuorumStateStore:
             "data_version": _VERSION,
         }
         file_ops.replace_file(self._file, json.dumps(state, separators=(",", ":")).encode())
+
+
+def require_readable(file: Path) -> None:
+    """Raises what ends Kafka's start where it cannot read the state of a quorum, its own or another one's.
+
+    IOException for a file that is no JSON object with a version, IllegalStateException for a version that is none of
+    both, RuntimeException for a field that is missing or of another type, NumberFormatException for one that is no
+    number, IllegalArgumentException for an id that is none. A missing file is none. Kafka:
+    `FileQuorumStateStore.readElectionState`.
+    """
+    try:
+        line = file.read_bytes().partition(b"\n")[0].decode()
+        state, _ = json.JSONDecoder().raw_decode(line.strip())
+        version = state["data_version"]
+    except FileNotFoundError:
+        return
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise IOException(f"Error while reading the Quorum status from the file {file}") from error
+    version = int(version) if isinstance(version, int | float) and not isinstance(version, bool) else 0
+    if version not in _FIELDS:
+        raise IllegalStateException(f"data_version ({version}) is not within the min (0) and max (1) supported version")
+    for name in _FIELDS[version]:
+        if name not in state:
+            raise RuntimeException(
+                f"QuorumStateData: unable to locate field '{name}', which is mandatory in version {version}"
+            )
+        _require_type(file, name, state[name])
+
+
+def _require_type(file: Path, name: str, value: object) -> None:
+    """Kafka: `QuorumStateDataJsonConverter.read`, which the message definitions make."""
+    if name in ("clusterId", "votedDirectoryId"):
+        if not isinstance(value, str):
+            raise RuntimeException(f"QuorumStateData expected a string type: {name} in {file}")
+        if name == "votedDirectoryId":
+            uuid_from_string(value)
+    elif name == "currentVoters":
+        if not isinstance(value, list) or not all(isinstance(voter, dict) and "voterId" in voter for voter in value):
+            raise RuntimeException(f"QuorumStateData expected a JSON array of voters: {name} in {file}")
+        for voter in value:
+            _require_type(file, "voterId", voter["voterId"])
+    elif not isinstance(value, int) or isinstance(value, bool) or not _fits(name, value):
+        raise NumberFormatException(f"QuorumStateData: failed to parse number: {name} in {file}")
+
+
+def _fits(name: str, number: int) -> bool:
+    bits = 63 if name == "appliedOffset" else 31
+    return -(1 << bits) <= number < 1 << bits

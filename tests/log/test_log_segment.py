@@ -285,10 +285,10 @@ def test_deleting_goes_on_after_an_error_and_reports_it(segments, monkeypatch):
     segment.update_txn_index(CompletedTxn(1, 0, 0, is_aborted=True), 1)
     real = os.unlink
 
-    def unlink(path):
+    def unlink(path, **options):
         if str(path).endswith(".log"):
             raise PermissionError("no")
-        real(path)
+        real(path, **options)
 
     monkeypatch.setattr(os, "unlink", unlink)
     with pytest.raises(IOException, match=r"Delete of log .*\.log failed"):

@@ -55,3 +55,20 @@ def test_the_end_of_the_run_shows_where_a_process_stood_that_died(tmp_path):
     assert run.returncode == 1, run.stdout + run.stderr
     summary = run.stdout.partition("where the process gw0 stood when it died")[2]
     assert re.search(r"Timeout .*in wait\n.*in the_place\n.*in test_it\n", summary, re.DOTALL), run.stdout
+
+
+LARGE_VALUES = """
+import os
+
+def test_it():
+    assert os.urandom(1_000_000) == os.urandom(1_000_000)
+"""
+
+
+@pytest.mark.slow
+def test_in_ci_a_difference_of_large_values_is_told_at_once(tmp_path):
+    (tmp_path / "test_large.py").write_text(LARGE_VALUES)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", os.devnull, "--quick", tmp_path]
+    environment = {**os.environ, "CI": "true"}
+    run = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1 and "At index 0 diff" in run.stdout, run.stdout + run.stderr

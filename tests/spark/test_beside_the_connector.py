@@ -16,6 +16,7 @@ from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.absent import in_ci
 from tests.librdkafka_clients import AdminClient, Producer
 from tests.spark.connector_cases import (
     CASES,
@@ -54,7 +55,7 @@ def jars() -> list[str]:
     try:
         return connector_jars()
     except KafkaJarsUnavailableError as unavailable:
-        if os.environ.get("CI") == "true":
+        if in_ci():
             pytest.fail(f"CI must ask Spark's Kafka connector: {unavailable}")
         pytest.skip(str(unavailable))
 

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.spark_connector import connector_jars
 from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
+from tests.absent import in_ci
 from tests.spark.quick_java import QUICK_JAVA
 
 REPOSITORY = Path(__file__).parents[2]
@@ -114,7 +115,7 @@ def test_the_example_for_spark_runs(tmp_path):
     try:
         jars = connector_jars()
     except KafkaJarsUnavailableError as unavailable:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(unavailable))
+        (pytest.fail if in_ci() else pytest.skip)(str(unavailable))
     (tmp_path / "conftest.py").write_text(SESSION.format(jars=jars))
     process, _ = run_examples(tmp_path, "-k", "spark")
     assert process.returncode == 0 and "1 passed" in process.stdout, process.stdout

@@ -16,11 +16,11 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
+from tests.slow.fuzz.origins import NO_OP_RECORD, snapshot_of
 
 DIRECTORY = "__cluster_metadata-0"
 RAFT = "org.apache.kafka.raft."
 FILE_DELETE_DELAY_MS = 60_000
-NO_OP_RECORD = b"\1\x14\0\0"
 
 
 def snapshot(offset: int, epoch: int, suffix: str = ".checkpoint") -> str:
@@ -69,7 +69,7 @@ def metadata_log(request, tmp_path) -> Path:
 @pytest.mark.parametrize("case", ALONE)
 def test_snapshots_fare_as_in_kafka(metadata_log, case, kafka_says, tmp_path):
     for name in ALONE[case]:
-        (metadata_log / name).touch()
+        put(metadata_log / name)
     findings, error, left = foretold(metadata_log)
 
     def after_kafkas_start(kafka) -> list:
@@ -83,7 +83,7 @@ def test_snapshots_fare_as_in_kafka(metadata_log, case, kafka_says, tmp_path):
 
 
 def test_what_is_said_of_snapshots(metadata_log):
-    (metadata_log / snapshot(3, 1)).touch()
+    put(metadata_log / snapshot(3, 1))
     starts_at = int(min(metadata_log.glob("*.log")).stem)
     findings, _, _ = foretold(metadata_log)
     if starts_at == 0:
@@ -95,17 +95,17 @@ def test_what_is_said_of_snapshots(metadata_log):
             "IllegalStateException: Inconsistent snapshot state: there must be a snapshot"
         )
         assert finding["next_start"] == "the load fails with IllegalStateException"
-        (metadata_log / REACHES).touch()
+        put(metadata_log / REACHES)
         (finding,) = foretold(metadata_log)[0]
         assert Path(finding["file"]).name == snapshot(3, 1)
         assert (finding["what"], finding["fate"]) == ("the log begins beyond this snapshot", "deleted")
-    (metadata_log / snapshot(20, 1)).touch()
+    put(metadata_log / snapshot(20, 1))
     told = {finding["what"] for finding in foretold(metadata_log)[0] if finding["file"].endswith(".log")}
     assert told == {"the latest snapshot is ahead of the log, which then begins at offset 20"}
 
 
 def test_recover_leaves_the_snapshots_to_the_start(metadata_log):
-    (metadata_log / snapshot(20, 1)).touch()
+    put(metadata_log / snapshot(20, 1))
     before = snapshots_and_segments(metadata_log)
     told = CliRunner().invoke(main, ["recover", "--yes", str(metadata_log)], catch_exceptions=False)
     assert told.exit_code == 0 and snapshots_and_segments(metadata_log) == before
@@ -130,16 +130,21 @@ def test_recover_refuses_a_metadata_log_with_which_no_start_succeeds(metadata_lo
 def test_only_the_metadata_log_has_snapshots(metadata_log):
     partition = metadata_log.rename(metadata_log.with_name("t-0"))
     for name in (REACHES, PARTIAL):
-        (partition / name).touch()
+        put(partition / name)
     findings, error, left = foretold(partition)
     assert error is None and {REACHES, PARTIAL} <= set(left)
     assert [(each["what"], each["fate"]) for each in findings] == [("no file of Kafka's", "stays")] * 2
 
 
 def test_the_checkpoints_say_nothing_of_where_the_metadata_log_begins(metadata_log):
-    (metadata_log / REACHES).touch()
+    put(metadata_log / REACHES)
     (metadata_log.parent / "log-start-offset-checkpoint").write_text("0\n1\n__cluster_metadata 0 7\n")
     assert foretold(metadata_log)[0] == []
+
+
+def put(file: Path) -> None:
+    """A snapshot of nothing, or an empty file where its name is another one."""
+    file.write_bytes(snapshot_of(b"", 1) if file.name.endswith(".checkpoint") else b"")
 
 
 def foretold(partition: Path) -> tuple[list[dict], str | None, list[str]]:

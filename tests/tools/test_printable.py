@@ -98,7 +98,7 @@ def test_what_a_program_reads_has_the_names_as_they_are(log_dir):
     (log_dir / f"{EVIL}-0" / "x\x1b").write_bytes(b"")
     found = json.loads(run("verify", "--json", log_dir).stdout)
     assert found["partitions"] == [str(log_dir / f"{EVIL}-0")]
-    assert [Path(each["file"]).name for each in found["findings"]] == ["x\x1b"]
+    assert [Path(each["file"]).name for each in found["findings"]] == [f"{EVIL}-0", "x\x1b"]
 
 
 def test_warnings_are_printable():

@@ -32,6 +32,7 @@ from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
+from tests.slow.fuzz.origins import QUORUM_STATE, snapshot_of
 from tests.tools.noted_topics import no_topic, note, note_topics, topic
 from tests.tools.transactions_in_segments import of_transactions
 
@@ -313,8 +314,8 @@ def test_a_checkpoint_beyond_the_end_is_told_as_ls_tells_it(log_dir, name, noted
 def test_the_metadata_log_is_sound(log_dir):
     note_topics(log_dir, {"t": {}})
     partition = log_dir / "__cluster_metadata-0"
-    for name in ("quorum-state", f"{1:020d}-{0:010d}.checkpoint"):
-        (partition / name).touch()
+    (partition / "quorum-state").write_text(QUORUM_STATE)
+    (partition / f"{1:020d}-{0:010d}.checkpoint").write_bytes(snapshot_of(b"", 1))
     assert verify(partition, code=0) == []
     (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
     (partition / f"{40:020d}-{1:010d}.checkpoint.deleted").touch()
@@ -927,3 +928,35 @@ def test_settings_that_a_deleted_topic_left_behind_count(tmp_path):
     )
     before = verify(tmp_path / "t-0", "--config", "segment.index.bytes=12", "--config", "preallocate=true", code=1)
     assert verify(tmp_path / "t-0", code=1) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("__cluster_metadata-0/quorum-state", b"{garbage"),
+        ("__cluster_metadata-0/quorum-state", b'{"leaderId":1,"data_version":1}'),
+        ("bootstrap.checkpoint", b"garbage" * 30),
+        ("bootstrap.checkpoint", b""),
+        ("meta.properties", b""),
+        (f"__cluster_metadata-0/{3:020}-{1:010}.checkpoint", b""),
+        (f"__cluster_metadata-0/{3:020}-{1:010}.checkpoint", b"garbage" * 30),
+    ],
+)
+def test_files_of_the_quorum_that_end_the_start(tmp_path, name, content):
+    with Broker(tmp_path / "data", topics={"t": 1}):
+        pass
+    (tmp_path / "data" / name).write_bytes(content)
+    (finding,) = verify(tmp_path / "data", code=1)
+    assert finding["file"] == str(tmp_path / "data" / name)
+    assert finding["next_start"] == "the broker does not start"
+    if name != "meta.properties":
+        told = CliRunner().invoke(main, ["recover", "--dry-run", str(tmp_path / "data")], catch_exceptions=False)
+        assert f"{finding['what']}; with it no broker starts here" in told.stderr and told.exit_code == 0
+
+
+def test_half_a_snapshot_of_the_metadata_log(tmp_path):
+    note_topics(tmp_path, {"t": {}})
+    snapshot = tmp_path / "__cluster_metadata-0" / f"{1:020}-{0:010}.checkpoint"
+    snapshot.write_bytes(snapshot_of(b"", 1)[:-20])
+    (finding,) = verify(snapshot.parent, code=1)
+    assert (finding["what"], finding["fate"]) == ("the snapshot ends before its footer", "stays")

@@ -56,4 +56,5 @@ def _compiled(path: Path) -> bytes:
     """What stands in a `.pyc` that is not compared with its source (PEP 552)."""
     code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
     unchecked = (1).to_bytes(4, "little")
-    return MAGIC_NUMBER + unchecked + source_hash(path.read_bytes()) + marshal.dumps(code)
+    # From version 3 on the bytes depend on how often an object is referred to in this process at the moment.
+    return MAGIC_NUMBER + unchecked + source_hash(path.read_bytes()) + marshal.dumps(code, 2)

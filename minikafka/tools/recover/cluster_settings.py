@@ -83,7 +83,7 @@ def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
 def node_id_in(log_dir: Path) -> str:
     """The number of the broker whose log directory it is, "" where nothing says so. Raises as `meta_properties_in`."""
     properties = meta_properties_in(log_dir)
-    return "" if properties is None else str(properties.node_id)
+    return "" if properties is None or properties.node_id is None else str(properties.node_id)
 
 
 def meta_properties_in(log_dir: Path) -> MetaProperties | None:

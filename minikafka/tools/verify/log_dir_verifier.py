@@ -9,7 +9,7 @@ from pathlib import Path
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
-from minikafka.common.errors import KafkaStorageException
+from minikafka.common.errors import KafkaException, KafkaStorageException, RuntimeException
 from minikafka.common.file_kind import kind_of
 from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
@@ -20,7 +20,13 @@ from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
+from minikafka.messages.cluster_metadata import FeatureLevelRecord
+from minikafka.messages.framed_message import read_framed
+from minikafka.metadata.metadata_version import METADATA_VERSION
+from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from minikafka.tools.dump_log.dump_log_segments import BOOTSTRAP_SNAPSHOT_NAME
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.interrupted_work import InterruptedWork, interrupted_work, is_mark
 from minikafka.tools.log_dir_entries import (
@@ -38,6 +44,7 @@ from minikafka.tools.log_dir_entries import (
 from minikafka.tools.read_bounded import require_bounded
 from minikafka.tools.recover.cluster_settings import ClusterSettings, cluster_settings_in, node_id_in
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
+from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
 _NO_START = Fate.OFFLINE, "the broker does not start"
@@ -129,6 +136,8 @@ def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Ca
         _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
     fate = Fate.OFFLINE, "the broker does not start"
     _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
+    if (log_dir / METADATA_DIRECTORY).is_dir():
+        _verify_file(log_dir / BOOTSTRAP_SNAPSHOT_NAME, _read_bootstrap, fate, report, unread)
     _verify_marker(log_dir / CLEAN_SHUTDOWN_FILE_NAME, report)
     _report_interrupted(interrupted_work(log_dir, unread), report)
 
@@ -168,7 +177,36 @@ def _verify_file(
 
 def _read_meta_properties(file: Path) -> None:
     require_regular(file, follow_links=True)
-    MetaProperties.read(require_bounded(file))
+    properties = MetaProperties.read(require_bounded(file))
+    if properties.cluster_id is None and (file.parent / METADATA_DIRECTORY).is_dir():
+        raise KafkaException("cluster.id was not found.")
+
+
+def _read_bootstrap(file: Path) -> None:
+    """Checksums are not compared. Kafka: `BootstrapDirectory.readFromBinaryFile`, `BootstrapMetadata.fromRecords`."""
+    require_regular(file, follow_links=True)
+    records = FileRecords.open(require_bounded(file), mutable=False)
+    try:
+        batches = [batch for batch in records.batches() if not batch.is_control_batch]
+        messages = [read_framed("cluster-metadata", record.value)[2] for batch in batches for record in batch]
+    finally:
+        records.close_handlers()
+    if not any(isinstance(each, FeatureLevelRecord) and each.name == METADATA_VERSION for each in messages):
+        raise RuntimeException(f"No FeatureLevelRecord for {METADATA_VERSION} was found in {file}")
+
+
+def what_ends_a_start(log_dir: Path, known: "LogDir") -> list[Finding]:
+    """What stands in a log directory, beside its partitions, with which no broker starts there. Raises OSError."""
+    metadata = log_dir / METADATA_DIRECTORY
+    if not metadata.is_dir():
+        return []
+    found: list[Finding] = []
+    fate = Fate.OFFLINE, "the broker does not start"
+    for name, read in ((META_PROPERTIES_NAME, _read_meta_properties), (BOOTSTRAP_SNAPSHOT_NAME, _read_bootstrap)):
+        _verify_file(log_dir / name, read, fate, found.append, lambda line: None)
+    next_start = known.next_start_of(metadata, LogConfig({}))
+    PartitionVerifier(metadata, next_start, report=found.append, unread=lambda line: None).verify()
+    return [finding for finding in found if finding.fate in (Fate.OFFLINE, Fate.LOAD_FAILS)]
 
 
 class LogDir:

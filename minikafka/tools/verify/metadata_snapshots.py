@@ -9,6 +9,8 @@ from minikafka.common.java.java_file_names import name_in_java
 from minikafka.common.java.java_numbers import parse_int, parse_long
 from minikafka.log.log import Log
 from minikafka.log.log_file_utils import is_log_file, offset_from_file
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.control_record import ControlRecordType
 
 PARTIAL_SUFFIX, DELETE_SUFFIX, _SUFFIX = ".checkpoint.part", ".checkpoint.deleted", ".checkpoint"
 _OFFSET_WIDTH, _EPOCH_WIDTH = 20, 10
@@ -106,3 +108,18 @@ def _part(name: str, begin: int, end: int) -> str:
     if end > len(name):
         raise StringIndexOutOfBoundsException(f"begin {begin}, end {end}, length {len(name)}")
     return name[begin:end]
+
+
+def is_whole(records: FileRecords) -> bool:
+    """Whether a snapshot ends with its footer: else a start reads what there is, and knows nothing of the rest.
+
+    Raises IllegalStateException for one without its header, and what a damaged batch raises. Kafka:
+    `RecordsSnapshotReader.nextBatch`.
+    """
+    kinds = []
+    for batch in records.batches():
+        first = next(iter(batch), None) if batch.is_control_batch else None
+        kinds.append(None if first is None else ControlRecordType.parse(first.key))
+    if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
+        raise IllegalStateException("First batch is not a control batch with a snapshot header")
+    return kinds[-1] is ControlRecordType.SNAPSHOT_FOOTER

@@ -2,7 +2,6 @@
 a screenshot of each widget kept (but in CI).
 """
 
-import os
 import socket
 import subprocess
 import time
@@ -16,6 +15,7 @@ from minikafka.lab.course.lesson_notebooks import notebooks
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.working_copy import FIRST_LESSON, lab_command, lab_environment, lay_out
 from minikafka.lab.lesson_folders import REBUILD
+from tests.absent import in_ci
 from tests.notebooks.outputs import LIVE_WIDGET, code_cells, shown
 
 LESSONS = [path.name for path in notebooks()]
@@ -184,7 +184,7 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
                 seconds += [_move(page, output, handles.nth(i)) for i in range(handles.count())]
         assert min(seconds, default=0) < 0.2, f"cell {cell} is slow"
         reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.3f}' for s in seconds)}")
-        if not os.environ.get("CI"):  # where nobody looks
+        if not in_ci():  # where nobody looks
             output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
         assert page.evaluate(_TOO_WIDE, cell) == [], f"cell {cell} is wider than its place"
     (SCREENSHOTS / f"{stem}-seconds.txt").write_text("\n".join(reactions) + "\n")

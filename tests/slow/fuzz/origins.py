@@ -34,6 +34,11 @@ BROKERS_NOW_MS = 1_795_240_760_000
 _SMALL = {"internal.segment.bytes": 1500, "index.interval.bytes": 200, "segment.index.bytes": 1200}
 _MARKER = '{"version":0,"brokerEpoch":-1}'
 _CODECS = tuple(CompressionType)
+QUORUM_STATE = (
+    '{"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+)
+NO_OP_RECORD = b"\1\x14\0\0"
+"""A message of the metadata log."""
 _CODEC_NAMES = tuple(codec.type_name for codec in _CODECS)
 
 
@@ -126,23 +131,21 @@ def _metadata(log_dir: Path) -> Origin:
     leader_change = b"\0\0\0\0\0\7\3" + voter * 2 + b"\2" + voter + b"\0"
     endpoint = b"\x0bcontroller\x0a127.0.0.1\x23\x85\0"
     voters = b"\0\0\0\0\2" + b"\0\0\0\1" + bytes(range(16)) + b"\2" + endpoint + b"\0\0\0\1\0" + b"\0" + b"\0"
-    header, footer = b"\0\0\0\0" + START_MS.to_bytes(8, "big") + b"\0", b"\0\0\0\0\0"
     control = ControlRecordType
     parts = [
-        _control(0, control.LEADER_CHANGE, leader_change),
-        _control(1, control.KRAFT_VERSION, b"\0\0\0\1\0"),
-        _control(2, control.KRAFT_VOTERS, voters),
-        *(_records(3 + 4 * n, 4, CompressionType.NONE, epoch=1) for n in range(5)),
-        _control(23, control.LEADER_CHANGE, leader_change),
-        *(_records(24 + 4 * n, 4, CompressionType.NONE, epoch=2) for n in range(5)),
+        control_batch(0, control.LEADER_CHANGE, leader_change),
+        control_batch(1, control.KRAFT_VERSION, b"\0\0\0\1\0"),
+        control_batch(2, control.KRAFT_VOTERS, voters),
+        *(_no_ops(3 + 4 * n, 4, epoch=1) for n in range(5)),
+        control_batch(23, control.LEADER_CHANGE, leader_change),
+        *(_no_ops(24 + 4 * n, 4, epoch=2) for n in range(5)),
     ]
     segments = {0: b"".join(parts[:6]), 15: b"".join(parts[6:10]), 28: b"".join(parts[10:])}
     origin = _written("metadata", log_dir, "__cluster_metadata-0", segments, 44)
-    snapshot = _control(0, control.SNAPSHOT_HEADER, header) + _records(1, 3, CompressionType.NONE, epoch=1)
-    snapshot += _control(4, control.SNAPSHOT_FOOTER, footer)
+    snapshot = snapshot_of(_no_ops(1, 3, epoch=1), 4)
     directory = log_dir / origin.partition
     (directory / f"{15:020d}-{1:010d}.checkpoint").write_bytes(snapshot)
-    (directory / "quorum-state").write_text('{"leaderId":1,"leaderEpoch":2,"votedId":-1,"data_version":1}')
+    (directory / "quorum-state").write_text(QUORUM_STATE)
     return origin
 
 
@@ -239,7 +242,22 @@ def _records(offset: int, count: int, codec: CompressionType, epoch: int) -> byt
     return bytes(batch)
 
 
-def _control(offset: int, control_type: ControlRecordType, value: bytes) -> bytes:
+def snapshot_of(batches: bytes, end_offset: int) -> bytes:
+    """A snapshot of the metadata log: these batches, up to `end_offset` (exclusive), between header and footer."""
+    header, footer = b"\0\0\0\0" + START_MS.to_bytes(8, "big") + b"\0", b"\0\0\0\0\0"
+    first = control_batch(0, ControlRecordType.SNAPSHOT_HEADER, header)
+    return first + batches + control_batch(end_offset, ControlRecordType.SNAPSHOT_FOOTER, footer)
+
+
+def _no_ops(offset: int, count: int, epoch: int) -> bytes:
+    record = SimpleRecord(START_MS, None, NO_OP_RECORD)
+    records = MemoryRecords.with_records(CompressionType.NONE, *[record] * count, initial_offset=offset)
+    batch = bytearray(records.buffer)
+    batch[12:16] = epoch.to_bytes(4, "big")
+    return bytes(batch)
+
+
+def control_batch(offset: int, control_type: ControlRecordType, value: bytes) -> bytes:
     record = SimpleRecord(START_MS, control_type.record_key(), value)
     batch = bytearray(MemoryRecords.with_records(CompressionType.NONE, record, initial_offset=offset).buffer)
     batch[12:16] = (1).to_bytes(4, "big")
