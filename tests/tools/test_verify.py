@@ -20,10 +20,12 @@ from minikafka.cli import main
 from minikafka.common.errors import CorruptRecordException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.producer.snapshot_file import write_snapshot
 from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
@@ -960,3 +962,57 @@ def test_half_a_snapshot_of_the_metadata_log(tmp_path):
     snapshot.write_bytes(snapshot_of(b"", 1)[:-20])
     (finding,) = verify(snapshot.parent, code=1)
     assert (finding["what"], finding["fate"]) == ("the snapshot ends before its footer", "stays")
+
+
+@pytest.fixture
+def with_aborts(tmp_path) -> Path:
+    """Two segments; three transactions are aborted in the second one, of which the first began before it."""
+    with Log.open(tmp_path / "t-0") as log:
+
+        def send(producer_id: int, sequence: int) -> None:
+            record = SimpleRecord(1, b"k", b"v")
+            batch = MemoryRecords.with_transactional_records(CompressionType.NONE, producer_id, 0, sequence, record)
+            log.append_as_leader(batch, 0)
+
+        def abort(producer_id: int) -> None:
+            marker = EndTransactionMarker(ControlRecordType.ABORT, 0)
+            batch = MemoryRecords.with_end_transaction_marker(1, producer_id, 0, marker)
+            log.append_as_leader(batch, 0, AppendOrigin.COORDINATOR, transaction_version=1)
+
+        for producer_id in (7, 8):
+            send(producer_id, 0)
+            abort(producer_id)
+        send(7, 1)
+        log.roll()
+        send(8, 1)
+        abort(7)
+        send(7, 2)
+        abort(8)
+        abort(7)
+        log.update_high_watermark(log.log_end_offset)
+    return tmp_path / "t-0"
+
+
+FIRST, LAST_STABLE = 10, 26
+
+
+@pytest.mark.parametrize("entry", range(3))
+@pytest.mark.parametrize(("field", "change"), [(FIRST, -1), (FIRST, 1), (LAST_STABLE, 1)])
+def test_entries_of_aborts_that_were_changed(with_aborts, entry, field, change):
+    policy = "--config", "cleanup.policy=delete"
+    assert verify(with_aborts, *policy, code=0) == []
+    (index,) = (file for file in with_aborts.glob("*.txnindex") if file.stat().st_size == 3 * 34)
+    data = bytearray(index.read_bytes())
+    at = 34 * entry + field
+    data[at : at + 8] = (int.from_bytes(data[at : at + 8], "big") + change).to_bytes(8, "big")
+    index.write_bytes(data)
+    (finding,) = verify(with_aborts, *policy, code=1)
+    assert finding["file"] == str(index)
+    assert ("begins at offset" if field == FIRST else "last stable offset") in finding["what"]
+
+
+def test_an_entry_that_comes_twice(with_aborts):
+    index = max(with_aborts.glob("*.txnindex"))
+    index.write_bytes(index.read_bytes() + index.read_bytes()[:34])
+    (finding,) = verify(with_aborts, code=1)
+    assert "there is an entry of the abort at offset 6 already" in finding["what"]

@@ -120,9 +120,12 @@ class _Note(NamedTuple):
     is_preallocated: bool | None = None
     is_whole: bool | None = None
     open: list[int] | None = None
+    open_offsets: list[int] | None = None
     ended: list[int] | None = None
-    unnamed_aborts: list[int] | None = None
+    aborts: list[int] | None = None
     aborted_producers: list[int] | None = None
+    firsts_here: list[int] | None = None
+    firsts_named: list[int] | None = None
 
 
 class _Row(NamedTuple):

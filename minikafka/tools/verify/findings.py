@@ -102,13 +102,18 @@ class NextStart(NamedTuple):
         """Whether the topic's cleanup policy was told, which no file of a partition says."""
         return "cleanup.policy" in self.config.props
 
+    @property
+    def leaves_no_gaps(self) -> bool:
+        """Whether it is known that no compaction takes records out of the log."""
+        return self.knows_policy and not self.config.compact
+
     def gap(self, due: int, offset: int) -> str | None:
         """What is wrong where a batch or segment begins with `offset`, and `due` was the next one; None for nothing.
 
         A leader that deletes only gives offsets without gaps, and a follower keeps them. Compaction leaves gaps, so
         the policy must be told.
         """
-        if offset <= due or not self.knows_policy or self.config.compact:
+        if offset <= due or not self.leaves_no_gaps:
             return None
         return f"offsets {due} to {offset - 1} are missing before it, and cleanup.policy=delete leaves no gaps"
 

@@ -55,6 +55,7 @@ from minikafka.tools.verify.segment_verifier import (
     unnamed_abort,
     verify_segment,
     waits_for_deletion,
+    wrong_first,
 )
 from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 
@@ -129,6 +130,9 @@ class PartitionVerifier:
         self._follow_links = follow_links
         self._open_findings: list[OpenFinding] = []
         self._all_read = True
+        self._open_transactions: dict[int, int] = {}  # producer → first offset, of the segments that were looked at
+        self._ended_transactions: set[int] = set()  # producers of which a marker was met
+        self._knows_transactions = False  # all, from the first one on
         self._room_at: dict[str, int] = {}  # where in a segment room for later batches begins
 
     def verify(self) -> None:
@@ -212,8 +216,7 @@ class PartitionVerifier:
         """The log end offset, as far as batches can be read."""
         expected_offset = base_offsets[0] if base_offsets else 0
         self._gaps = OffsetGaps(max(expected_offset, self._next_start.log_start_offset))
-        is_sound = True
-        open_transactions: set[int] = set()  # of the segments before: their producers
+        is_sound, self._knows_transactions = True, base_offsets[:1] == [0]
         for base, next_base in pairwise([*base_offsets, None]):
             if is_sound and (gap := self._next_start.gap(expected_offset, base)):
                 self._found(OpenFinding(log_file(self._directory, base), None, base, gap))
@@ -227,8 +230,8 @@ class PartitionVerifier:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
             is_sound = scanned is not None and len(self._open_findings) == found_before
             if base > expected_offset and not self._next_start.config.compact:  # markers are missing, too
-                open_transactions.clear()
-            open_transactions = self._follow_transactions(open_transactions, base, scanned)
+                self._forget_transactions()
+            self._follow_transactions(base, scanned)
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
         if base_offsets:
             self._gaps.pass_batch(base_offsets[-1], base_offsets[-1])  # it may be empty
@@ -241,16 +244,40 @@ class PartitionVerifier:
                 self._found(OpenFinding(self._directory.parent / name, None, None, what))
         return expected_offset
 
-    def _follow_transactions(self, before: set[int], base_offset: int, scanned: ScannedSegment | None) -> set[int]:
-        """The producers whose transactions are open after a segment, by those `before` it; an abort that its index
-        lacks is told. None is known to be open after a segment that could not be read whole: a marker may be there.
+    def _follow_transactions(self, base_offset: int, scanned: ScannedSegment | None) -> None:
+        """Tell of an abort that a segment's transaction index lacks or names wrongly, by what was open before; note
+        what is open behind the segment. Nothing is known behind one that was not read whole: a marker may be there.
         """
-        if scanned is None:
-            return set()
-        for offset, producer_id in zip(scanned.unnamed_aborts, scanned.aborted_producers, strict=True):
-            if producer_id in before:
-                self._found(unnamed_abort(self._directory, base_offset, offset, producer_id))
-        return before.difference(scanned.ended).union(scanned.open) if scanned.is_whole else set()
+        before = self._open_transactions
+        if scanned is not None:
+            aborts = zip(
+                scanned.aborts, scanned.aborted_producers, scanned.firsts_here, scanned.firsts_named, strict=True
+            )
+            for offset, producer_id, first_here, named in aborts:
+                first = before.get(producer_id, first_here)
+                if first < 0:
+                    continue
+                if named < 0:
+                    self._found(unnamed_abort(self._directory, base_offset, offset, producer_id))
+                    continue
+                # A transaction may have begun before the log does.
+                is_known = self._knows_transactions or producer_id in before or producer_id in self._ended_transactions
+                exactly = self._next_start.leaves_no_gaps and is_known
+                if wrong := wrong_first(self._directory, base_offset, offset, named, first, exactly=exactly):
+                    self._found(wrong)
+        if scanned is None or not scanned.is_whole:
+            self._forget_transactions()
+            return
+        for producer_id in scanned.ended:
+            before.pop(producer_id, None)
+        for producer_id, first in zip(scanned.open, scanned.open_offsets, strict=True):
+            before.setdefault(producer_id, first)
+        self._ended_transactions.update(scanned.ended)
+
+    def _forget_transactions(self) -> None:
+        self._open_transactions.clear()
+        self._ended_transactions.clear()
+        self._knows_transactions = False
 
     def _meet(self, batch: VerifiedBatch) -> None:
         self._gaps.pass_batch(batch.base_offset, batch.last_offset + 1)
