@@ -997,7 +997,7 @@ FIRST, LAST_STABLE = 10, 26
 
 
 @pytest.mark.parametrize("entry", range(3))
-@pytest.mark.parametrize(("field", "change"), [(FIRST, -1), (FIRST, 1), (LAST_STABLE, 1)])
+@pytest.mark.parametrize(("field", "change"), [(FIRST, -1), (FIRST, 1), (LAST_STABLE, -1), (LAST_STABLE, 1)])
 def test_entries_of_aborts_that_were_changed(with_aborts, entry, field, change):
     policy = "--config", "cleanup.policy=delete"
     assert verify(with_aborts, *policy, code=0) == []

@@ -122,10 +122,13 @@ class _Note(NamedTuple):
     open: list[int] | None = None
     open_offsets: list[int] | None = None
     ended: list[int] | None = None
+    ended_at: list[int] | None = None
     aborts: list[int] | None = None
     aborted_producers: list[int] | None = None
     firsts_here: list[int] | None = None
+    stables_here: list[int] | None = None
     firsts_named: list[int] | None = None
+    stables_named: list[int] | None = None
 
 
 class _Row(NamedTuple):

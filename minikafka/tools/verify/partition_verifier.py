@@ -26,6 +26,7 @@ from minikafka.log.log_file_utils import (
     is_log_file,
     log_file,
     offset_from_file,
+    transaction_index_file,
 )
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.log.partition_files import (
@@ -52,10 +53,8 @@ from minikafka.tools.verify.segment_verifier import (
     ScannedSegment,
     SegmentScan,
     SegmentToVerify,
-    unnamed_abort,
     verify_segment,
     waits_for_deletion,
-    wrong_first,
 )
 from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 
@@ -248,31 +247,56 @@ class PartitionVerifier:
         """Tell of an abort that a segment's transaction index lacks or names wrongly, by what was open before; note
         what is open behind the segment. Nothing is known behind one that was not read whole: a marker may be there.
         """
-        before = self._open_transactions
         if scanned is not None:
-            aborts = zip(
-                scanned.aborts, scanned.aborted_producers, scanned.firsts_here, scanned.firsts_named, strict=True
-            )
-            for offset, producer_id, first_here, named in aborts:
-                first = before.get(producer_id, first_here)
-                if first < 0:
-                    continue
-                if named < 0:
-                    self._found(unnamed_abort(self._directory, base_offset, offset, producer_id))
-                    continue
-                # A transaction may have begun before the log does.
-                is_known = self._knows_transactions or producer_id in before or producer_id in self._ended_transactions
-                exactly = self._next_start.leaves_no_gaps and is_known
-                if wrong := wrong_first(self._directory, base_offset, offset, named, first, exactly=exactly):
-                    self._found(wrong)
+            self._verify_aborts(base_offset, scanned)
         if scanned is None or not scanned.is_whole:
             self._forget_transactions()
             return
         for producer_id in scanned.ended:
-            before.pop(producer_id, None)
+            self._open_transactions.pop(producer_id, None)
         for producer_id, first in zip(scanned.open, scanned.open_offsets, strict=True):
-            before.setdefault(producer_id, first)
+            self._open_transactions.setdefault(producer_id, first)
         self._ended_transactions.update(scanned.ended)
+
+    def _verify_aborts(self, base_offset: int, scanned: ScannedSegment) -> None:
+        """Compare the aborts of a segment with its transaction index."""
+        ended_at = dict(zip(scanned.ended, scanned.ended_at, strict=True))
+        here = zip(scanned.aborts, scanned.aborted_producers, scanned.firsts_here, scanned.stables_here, strict=True)
+        by_index = zip(scanned.firsts_named, scanned.stables_named, strict=True)
+        for (offset, producer_id, first, stable), named in zip(here, by_index, strict=True):
+            # What was open before the segment, and still is at the marker.
+            open_before = {p: o for p, o in self._open_transactions.items() if ended_at.get(p, offset) >= offset}
+            # Else the transaction may have records before those that were looked at.
+            is_known = self._knows_transactions or producer_id in open_before
+            is_known |= producer_id in self._ended_transactions or ended_at[producer_id] < offset
+            first = open_before.pop(producer_id, first)
+            stable = min(open_before.values(), default=stable)
+            if first >= 0 and (told := self._wrong_entry(offset, producer_id, first, stable, named, is_known)):
+                file = transaction_index_file(self._directory, base_offset)
+                self._found(OpenFinding(file, None, offset, *told))
+
+    def _wrong_entry(
+        self, offset: int, producer_id: int, first: int, stable: int, named: tuple[int, int], is_known: bool
+    ) -> tuple[str, str] | None:
+        """What is wrong with an abort's entry, and what readers make of it; None for nothing.
+
+        `offset`: the marker's; `first`: that of the transaction's first record, where that `is_known`; `stable`: the
+        last stable offset behind the marker; `named`: both by the entry, -1 without one. Compaction takes records away.
+        Kafka: `ProducerStateManager.lastStableOffset`.
+        """
+        first_named, stable_named = named
+        is_whole = self._next_start.leaves_no_gaps
+        if first_named < 0:
+            what = f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
+            return what, ", and committed readers get its records"
+        # What no abort can have is told already.
+        if first < first_named <= offset or (first_named < first and is_known and is_whole):
+            what = f"the transaction that was aborted at offset {offset} begins at offset {first}, by its entry at"
+            return f"{what} {first_named}", ", and committed readers follow it"
+        if stable < stable_named <= offset + 1 or (stable_named < stable and self._knows_transactions and is_whole):
+            what = f"behind the abort at offset {offset} the last stable offset is {stable}, by its entry"
+            return f"{what} {stable_named}", ", and committed readers follow it"
+        return None
 
     def _forget_transactions(self) -> None:
         self._open_transactions.clear()

@@ -37,11 +37,12 @@ class ScannedSegment(NamedTuple):
     `is_preallocated`: what follows is the room that `preallocate=true` reserves for later batches. `is_whole`: nothing
     else follows.
 
-    Of transactions, what must be known together with other segments. Three lists are of producers: `open` lists those
-    whose records here no marker follows, `open_offsets` where these records begin, `ended` those with a marker. Four
-    have an element for each abort of a transaction that may have begun before: `aborts` has the offset of its marker,
-    `aborted_producers` its producer, `firsts_here` the first offset of its records here, and `firsts_named` the one in
-    the transaction index; -1 for none.
+    Of transactions, what must be known together with other segments. `open`: producers whose records here no marker
+    follows; `open_offsets`: where these records begin. `ended`: producers with a marker; `ended_at`: the offset of the
+    first one of each. The other lists have an element for each abort of a transaction that may have records: `aborts`
+    the offset of its marker, `aborted_producers` its producer, `firsts_here` the first offset of its records here,
+    `stables_here` the last stable offset as far as this segment tells; `firsts_named` and `stables_named` the same by
+    the transaction index. -1 stands for none.
     """
 
     end: int
@@ -51,22 +52,21 @@ class ScannedSegment(NamedTuple):
     open: list[int]
     open_offsets: list[int]
     ended: list[int]
+    ended_at: list[int]
     aborts: list[int]
     aborted_producers: list[int]
     firsts_here: list[int]
+    stables_here: list[int]
     firsts_named: list[int]
+    stables_named: list[int]
 
 
 class _Abort(NamedTuple):
-    """An abort with its marker at `offset`; `first`: the first offset of its records here, -1 for none.
-
-    `began_here`: it has none before. Its last stable offset is at most `stable`.
-    """
+    """An abort with its marker at `offset`: an element of the last lists of `ScannedSegment`."""
 
     offset: int
     producer_id: int
     first: int
-    began_here: bool
     stable: int
 
 
@@ -117,26 +117,6 @@ def verify_segment(
     return verifier.verify(expected_offset, files)
 
 
-def unnamed_abort(directory: Path, base_offset: int, offset: int, producer_id: int) -> OpenFinding:
-    """What is wrong with a segment whose transaction index lacks the abort with its marker at `offset`."""
-    file = transaction_index_file(directory, base_offset)
-    what = f"no entry names the transaction of producer {producer_id} that was aborted at offset {offset}"
-    return OpenFinding(file, None, offset, what, ", and committed readers get its records")
-
-
-def wrong_first(
-    directory: Path, base_offset: int, offset: int, named: int, first: int, *, exactly: bool
-) -> OpenFinding | None:
-    """What is wrong with an entry by which the transaction that was aborted at `offset` begins at `named`; None if its
-    records begin there, from `first` on. Unless `exactly`, some before may be gone.
-    """
-    if named == first or (named < first and not exactly):
-        return None
-    file = transaction_index_file(directory, base_offset)
-    what = f"the transaction that was aborted at offset {offset} begins at offset {first}, by its entry at {named}"
-    return OpenFinding(file, None, offset, what, ", and committed readers follow it")
-
-
 def waits_for_deletion(directory: Path) -> bool:
     """True for a partition's directory that Kafka has renamed to delete it later; such a log is never closed."""
     return directory.absolute().name.endswith(DELETE_DIR_SUFFIX)
@@ -180,7 +160,7 @@ class SegmentVerifier:
         self._is_preallocated = False
         self._is_whole = False
         self._in_transactions: dict[int, int] = {}  # producer → where its open transaction has its first record here
-        self._ended: set[int] = set()  # producers of which a marker was met here
+        self._ended: dict[int, int] = {}  # producer → the offset of its first marker here
         self._aborts: list[_Abort] = []
 
     def verify(self, expected_offset: int, files: set[str]) -> ScannedSegment:
@@ -196,7 +176,7 @@ class SegmentVerifier:
                 file_records = FileRecords.open(self._file, mutable=False)
         except KafkaException as error:
             self._find(str(error), None, may_raise=("KafkaException",))
-            return ScannedSegment(0, None, False, False, [], [], [], [], [], [], [])
+            return ScannedSegment(0, None, False, False, *([] for _ in range(10)))
         offsets = times = None
         try:
             if offset_file.name in files:
@@ -220,8 +200,8 @@ class SegmentVerifier:
                     index.close()
         if txn_file.name in files:
             self._verify_transaction_index(txn_file, aborts, markers)
-        firsts_named = {entry[3]: entry[2] for entry in _TXN_ENTRY.iter_unpack(aborts)}
-        began_before = [abort for abort in self._aborts if self._may_have_begun_before(abort, firsts_named)]
+        named = {entry[3]: (entry[2], entry[4]) for entry in _TXN_ENTRY.iter_unpack(aborts)}
+        by_index = [named.get(abort.offset, (-1, -1)) for abort in self._aborts]
         return ScannedSegment(
             self._end,
             self._next_offset,
@@ -229,29 +209,15 @@ class SegmentVerifier:
             self._is_whole,
             open=list(self._in_transactions),
             open_offsets=list(self._in_transactions.values()),
-            ended=sorted(self._ended),
-            aborts=[abort.offset for abort in began_before],
-            aborted_producers=[abort.producer_id for abort in began_before],
-            firsts_here=[abort.first for abort in began_before],
-            firsts_named=[firsts_named.get(abort.offset, -1) for abort in began_before],
+            ended=list(self._ended),
+            ended_at=list(self._ended.values()),
+            aborts=[abort.offset for abort in self._aborts],
+            aborted_producers=[abort.producer_id for abort in self._aborts],
+            firsts_here=[abort.first for abort in self._aborts],
+            stables_here=[abort.stable for abort in self._aborts],
+            firsts_named=[first for first, _ in by_index],
+            stables_named=[stable for _, stable in by_index],
         )
-
-    def _may_have_begun_before(self, abort: _Abort, firsts_named: dict[int, int]) -> bool:
-        """Whether other segments must be asked whether the index names the abort; if not, what is wrong is told.
-
-        `firsts_named`: the first offsets in the index, by the offsets of markers.
-        """
-        named = firsts_named.get(abort.offset, -1)
-        if named < 0 and abort.first >= 0:
-            self._report(unnamed_abort(self._directory, self._base_offset, abort.offset, abort.producer_id))
-        elif abort.began_here and named >= 0:
-            exactly = self._next_start.leaves_no_gaps
-            wrong = wrong_first(self._directory, self._base_offset, abort.offset, named, abort.first, exactly=exactly)
-            if wrong is not None:
-                self._report(wrong)
-        else:
-            return True
-        return False
 
     # ---- the batches
 
@@ -293,11 +259,10 @@ class SegmentVerifier:
         producer_id, offset = facts.producer_id, facts.last_offset
         if batch.is_control_batch:
             first = self._in_transactions.pop(producer_id, -1)
-            began_here = producer_id in self._ended or self._base_offset == 0
-            if facts.marker is ControlRecordType.ABORT and (first >= 0 or not began_here):
+            if facts.marker is ControlRecordType.ABORT and (first >= 0 or producer_id not in self._ended):
                 stable = min(self._in_transactions.values(), default=offset + 1)
-                self._aborts.append(_Abort(offset, producer_id, first, began_here, stable))
-            self._ended.add(producer_id)
+                self._aborts.append(_Abort(offset, producer_id, first, stable))
+            self._ended.setdefault(producer_id, offset)
         elif batch.is_transactional and batch.count_or_none:  # the cleaner keeps empty ones
             self._in_transactions.setdefault(producer_id, facts.base_offset)
 
@@ -390,7 +355,6 @@ class SegmentVerifier:
     def _verify_transaction_index(self, file: Path, entries: bytes, markers: dict[int, int | None]) -> None:
         """Compare the entries with the `markers` of aborts that the batches have: offset → producer id."""
         stays = ", and committed readers follow it"
-        stable_at_most = {abort.offset: abort.stable for abort in self._aborts}
         seen: set[int] = set()
         for position in range(0, len(entries), TOTAL_SIZE):
             version, producer_id, first, last, last_stable = _TXN_ENTRY.unpack_from(entries, position)
@@ -404,7 +368,7 @@ class SegmentVerifier:
                 what = f"the transaction begins at offset {first} and ends at {last}"
             elif last in seen:
                 what = f"there is an entry of the abort at offset {last} already"
-            elif not 0 <= last_stable <= stable_at_most.get(last, last + 1):
+            elif not 0 <= last_stable <= last + 1:
                 what = f"no abort there can lead to its last stable offset, {last_stable}"
             else:
                 seen.add(last)
