@@ -105,9 +105,14 @@ class _RangeToCompact:
             is_there = np.asarray(run.columns.offsets) >= self._range.start_offset
             counts, record_bytes = _sums(is_there, run.counts), _sums(sizes * is_there, run.counts)
             yield self._batches(run.batches, counts, record_bytes)
-            if not self._ahead.cleanableBytes:
-                continue
             candidates = self._candidates(run, sizes)
+            if not self._ahead.cleanableBytes:
+                # Nothing goes: what is counted of the candidates are the tombstones.
+                tombstones = candidates.at(candidates.tombstones)
+                yield self._rows_of(
+                    tombstones._replace(expired=np.zeros(len(tombstones.offsets), np.bool_)), dirty=False
+                )
+                continue
             is_dirty = candidates.offsets >= self._ahead.firstDirtyOffset
             if not is_dirty.all():
                 yield self._rows_of(candidates.at(~is_dirty), dirty=False)

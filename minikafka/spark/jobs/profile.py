@@ -55,14 +55,16 @@ def profile(
     | `keys` | bigint | how many different keys: exactly up to 4095, more with a standard error of 1.6 % |
     | `withoutKey`, `tombstones`, `withHeaders` | bigint | records without a key, with a key alone, with headers |
     | `firstTimestamp`, `lastTimestamp` | timestamp | the smallest and the largest of the records |
-    | `late` | bigint | records with a smaller timestamp than a record before them in the partition |
+    | `late` | bigint | records with a smaller timestamp than the largest one before them in the partition's files |
     | `lateness` | struct | by how many ms the late ones are: `median`, `p90`, `p99`, `largest`; null without any |
     | `damages` | bigint | damaged places; more than 0 only if `mode` is not FAILFAST, which ends the job at the first |
 
-    With `every`, a record counts in the period of its timestamp, and a batch in that of its largest. Quantiles beyond
-    4095 are up to 1/2048 too small, and lie between two values as numpy's do. A batch belongs whole to the bounds that
-    the table `ranges` was read with, if one of its offsets does. `ranges` should have `copies=refuse`, as the command
-    has it: the records of each copy of a partition would count.
+    What a record may be late for is all that lies before it in the segments, as the time index has it: also markers
+    of transactions, aborted records, and records below the log's start. With `every`, a record counts in the period
+    of its timestamp, and a batch in that of its largest. Quantiles beyond 4095 are up to 1/2048 too small, and lie
+    between two values as numpy's do. A batch belongs whole to the bounds that the table `ranges` was read with, if
+    one of its offsets does. `ranges` should have `copies=refuse`, as the command has it: the records of each copy
+    of a partition would count.
 
     Raises IllegalArgumentException for a period that is neither of these.
     """

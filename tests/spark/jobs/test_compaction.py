@@ -7,7 +7,11 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions, ranges
 from minikafka.spark.jobs.compaction import compaction
 from minikafka.spark.jobs.log_to_compact import rounds_ahead
@@ -115,6 +119,18 @@ def test_a_round_begins_and_ends_where_that_of_clean_does(origins, tmp_path, log
         told["first_dirty_offset"],
         told["first_uncleanable_offset"],
     )
+
+
+def test_tombstones_of_a_log_that_is_clean(spark, tmp_path):
+    with Log.open(tmp_path / "t-0", {"cleanup.policy": "compact"}) as log:
+        for key, value in ((b"a", b"1"), (b"b", None), (b"c", None), (b"d", b"x")):
+            record = SimpleRecord(1, key, value)
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), 0)
+        log.roll()
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 4\n")
+    found = ranges(spark, [tmp_path / "t-0"], isolation__level="read_committed")
+    [row] = compaction(partitions(spark, [tmp_path / "t-0"]), found, now=DAY).collect()
+    assert (row.cleanableBytes, row.recordsAfter, row.tombstones, row.tombstonesGone) == (0, 4, 2, 0)
 
 
 def test_nothing_to_clean(spark, origins, tmp_path):
