@@ -66,10 +66,11 @@ def compaction(
     off its end after an unclean stop.
 
     The counts of records are exact; what lies below the log's start in its first segment is not among them, and a round
-    goes over that, too. Bytes are estimated where a batch keeps some of its records: as much of its compressed bytes as
-    of the others. Markers are taken to stay, and of batches without records only the round's last one is counted. With
-    damage, mode FAILFAST ends the job; in others a damaged batch counts for nothing, where Kafka's cleaner would give
-    up the partition.
+    goes over that, too. Nor is what lies behind the high watermark or in an open transaction, where a cleaner's
+    checkpoint reaches beyond them. Bytes are estimated where a batch keeps some of its records: as much of its
+    compressed bytes as of the others. Markers are taken to stay, and of batches without records only the round's last
+    one is counted. With damage, mode FAILFAST ends the job; in others a damaged batch counts for nothing, where Kafka's
+    cleaner would give up the partition.
 
     Kafka: `LogCleanerManager.cleanableOffsets`, `Cleaner.doClean`, `Cleaner.shouldRetainRecord`.
     """

@@ -113,11 +113,12 @@ class TimeIndexWalk(IndexWalk):
     KEYS = "offsets"
 
     def __init__(self, *arguments):
-        self._timestamp = -1
+        self._timestamp = self._largest = -1
         super().__init__(*arguments)
 
     def pass_batch(self, last_offset: int, largest_timestamp: int) -> None:
         """Compare the entry for the batch that ends at `last_offset`, if there is one."""
+        self._largest = largest_timestamp
         while self._next is not None and self._next[1] <= last_offset:
             at, offset, timestamp = self._next
             if offset < last_offset:
@@ -130,6 +131,16 @@ class TimeIndexWalk(IndexWalk):
                 self._find(at, offset, f"timestamps must grow, and the entry before has {self._timestamp}")
             self._timestamp = timestamp
             self._advance()
+
+    def finish(self) -> None:
+        """All batches have passed: no entry should be left, and the last one has the largest timestamp of them.
+
+        Kafka: `LogSegment.onBecomeInactive`, `LogSegment.close`.
+        """
+        super().finish()
+        if not self._untrimmed and not self._found and self._timestamp < self._largest:
+            size = os.fstat(self._opened.fileno()).st_size
+            self._find(size, None, f"no entry has the segment's largest timestamp, {self._largest} ms")
 
     def _find_without_batch(self) -> None:
         at, offset, _ = self._next

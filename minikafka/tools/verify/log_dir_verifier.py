@@ -91,6 +91,8 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
         except OSError as error:
             unread(describe(error))
     _report_second(duplicates(named), report)
+    if (directory / METADATA_DIRECTORY).is_dir():
+        _report_second(_moved_within(named), report)
     is_written = any(is_mark_of_write(path.name) for path in directory.iterdir())
     if not partitions and not is_written and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
@@ -114,6 +116,16 @@ def report_beside(partitions: Iterable[Path], report: Callable[[Finding], None],
 def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
     for path, first in found.items():
         report(Finding(path, None, None, second_directory(first), *_NO_START))
+
+
+def _moved_within(directories: Iterable[Path]) -> dict[Path, Path]:
+    """Future logs beside the current ones, which belong into another log directory; each with the current one.
+
+    Kafka: `LogManager.recoverAbandonedFutureLogs`, which takes such a log for the current one, and finds that there.
+    """
+    logs = {parse_topic_partition_name(each): each for each in directories if each.name.count(".") == 0}
+    future = (each for each in directories if each.name.endswith(FUTURE_DIR_SUFFIX))
+    return {each: logs[name] for each in future if (name := parse_topic_partition_name(each)) in logs}
 
 
 def _report_interrupted(found: Iterable[InterruptedWork], report: Callable[[Finding], None]) -> None:
