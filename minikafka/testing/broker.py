@@ -49,7 +49,7 @@ class Broker:
     ):
         """A broker that has not started.
 
-        - `topics`: the number of partitions, by name.
+        - `topics`: the number of partitions, by name. A topic of an old directory keeps those that it has.
         - `records`: values, or keys with values, by topic (its partition 0) or by topic and partition. They are
           appended at the first start. A topic that `topics` does not name gets as many partitions as its records need.
           Partitions of a `directory` that is there already must be empty for that.

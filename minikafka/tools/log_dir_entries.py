@@ -12,6 +12,7 @@ from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.file_kind import leads_to_directory
 from minikafka.common.java.java_file_names import is_found_by_java
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
@@ -63,9 +64,10 @@ def duplicates(directories: Iterable[Path]) -> dict[Path, Path]:
     first: dict[tuple[TopicPartition, bool], Path] = {}
     found = {}
     for directory in directories:
-        if directory.name.endswith(PUT_ASIDE):
-            continue
-        log = parse_topic_partition_name(directory), directory.name.endswith(FUTURE_DIR_SUFFIX)
+        partition = parse_topic_partition_name(directory)
+        if directory.name.endswith(PUT_ASIDE) or partition.topic == CLUSTER_METADATA_TOPIC_NAME:
+            continue  # no log manager loads the metadata log
+        log = partition, directory.name.endswith(FUTURE_DIR_SUFFIX)
         if (other := first.setdefault(log, directory)) is not directory:
             found[directory] = other
     return found

@@ -5,9 +5,14 @@ import os
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.tools.recover import cluster_settings
 from minikafka.tools.recover.cluster_settings import cluster_settings_in, node_id_in
-from tests.tools.noted_topics import no_topic, note, note_topics, topic
+from minikafka.tools.recover.recover_log_dir import settings_of
+from tests.slow.fuzz.origins import snapshot_of
+from tests.tools.noted_topics import config, no_topic, note, note_topics, topic
 
 
 @pytest.fixture
@@ -61,6 +66,20 @@ def test_a_topic_has_the_settings_of_its_broker_and_of_all(tmp_path):
     found = cluster_settings_in(tmp_path)
     assert found.of_topic("x", node_id_in(tmp_path)) == {"retention.ms": 2, "segment.bytes": "2000000", **NEW}
     assert found.of_topic("x", "3") == {"retention.ms": 1, "segment.bytes": "2000000", **NEW}
+
+
+def test_of_a_brokers_settings_those_in_the_newest_snapshot_count_for_the_load(tmp_path):
+    note_topics(tmp_path, {"x": {}}, {"1": {"log.retention.ms": "7", "log.segment.bytes": "2000000"}})
+    records = [config(4, "", "log.index.interval.bytes", "1"), config(4, "1", "log.retention.ms", "2")]
+    batch = MemoryRecords.with_records(
+        CompressionType.NONE, *(SimpleRecord(0, None, each) for each in records), initial_offset=1
+    )
+    snapshot = tmp_path / "__cluster_metadata-0" / f"{0:020}-{0:010}.checkpoint"
+    snapshot.write_bytes(snapshot_of(bytes(batch.buffer), 3))
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    assert settings_of(tmp_path, None, {}, {}, None).default == {"index.interval.bytes": "1", "retention.ms": 2}
+    snapshot.unlink()
+    assert settings_of(tmp_path, None, {}, {}, None).default == {}
 
 
 def test_a_damaged_log_is_read_once(log_dir, reads):

@@ -18,12 +18,14 @@ from minikafka.messages.cluster_metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
     METADATA_DIRECTORY,
     ReplayedImage,
     decided,
     messages_of,
+    snapshot_end,
 )
 from minikafka.tools.failure import naming
 
@@ -37,6 +39,11 @@ class ClusterSettings(NamedTuple):
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
+    brokers_at_load: dict[str, dict[str, str]] = {}
+    """Those of brokers that count when a broker loads its logs: what the newest snapshot says of them.
+
+    Kafka: `DynamicBrokerConfig.readDynamicBrokerConfigsFromSnapshot`.
+    """
     replicas: dict[tuple[str, int], tuple[int, ...]] = {}
     """The brokers that have a partition, by its topic's id and its number."""
 
@@ -116,16 +123,24 @@ def _read(metadata: Path) -> ClusterSettings:
     for _, message in decided(messages_of(names, records_of)):
         replayed.replay(message)
     image = replayed.image()
-    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {}, {})
+    at_load = ReplayedImage((ConfigRecord,))
+    newest = max((name for name in names if snapshot_end(name) is not None), default=None)
+    for _, message in decided(messages_of([] if newest is None else [newest], records_of)):
+        at_load.replay(message)
+    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {}, _of_brokers(at_load.image()), {})
     for topic_id, topic in image.topics.topics_by_id.items():
         for number, partition in topic.partitions.items():
             found.replicas[topic_id, number] = tuple(partition.replicas)
     for resource, settings in image.configs.resource_data.items():
         if resource.type is ConfigResourceType.TOPIC and resource.name in found.topics:
             found.topics[resource.name] = dict(settings)
-        elif resource.type is ConfigResourceType.BROKER:
-            found.brokers[resource.name] = dict(settings)
+    found.brokers.update(_of_brokers(image))
     return found
+
+
+def _of_brokers(image: MetadataImage) -> dict[str, dict[str, str]]:
+    resources = image.configs.resource_data.items()
+    return {each.name: dict(settings) for each, settings in resources if each.type is ConfigResourceType.BROKER}
 
 
 @contextmanager

@@ -127,8 +127,9 @@ def settings_of(
     """The settings of the logs in a log directory.
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
-    `overrides`, then those in the broker's file, then Kafka's defaults. The broker's settings in the metadata log come
-    into force when its logs are loaded. Kafka: `BrokerMetadataPublisher.onMetadataUpdate`.
+    `overrides`, then those of the broker in the newest snapshot of the metadata log, then those in its file, then
+    Kafka's defaults. What the metadata log says of the broker behind that snapshot comes into force when its logs are
+    loaded. Kafka: `BrokerMetadataPublisher.onMetadataUpdate`.
 
     Raises OSError, RuntimeException for the file of another broker, IllegalArgumentException for one that is no
     broker's, what `require_valid` raises for one with which Kafka would not start, and what `cluster_settings_in`
@@ -149,6 +150,7 @@ def settings_of(
     topics: dict[str, dict[str, object]] = {}
     if (cluster := cluster_settings_in(log_dir)) is not None:
         topics = {topic: dict(settings) for topic, settings in cluster.topics.items()}
+        broker |= cluster.brokers_at_load.get("", {}) | cluster.brokers_at_load.get(node_id_in(log_dir), {})
     for topic, given in topic_configs.items():
         topics[topic] = {**topics.get(topic, {}), **given}
     of_loading = _OF_LOADING.parse(broker)
