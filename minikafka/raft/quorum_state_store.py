@@ -91,7 +91,7 @@ def require_readable(file: Path) -> None:
 
 
 def _require_type(file: Path, name: str, value: object) -> None:
-    """Kafka: `QuorumStateDataJsonConverter.read`, which the message definitions make."""
+    """Raises for a value that Kafka's message definition `QuorumStateData` has of another type."""
     if name in ("clusterId", "votedDirectoryId"):
         if not isinstance(value, str):
             raise RuntimeException(f"QuorumStateData expected a string type: {name} in {file}")

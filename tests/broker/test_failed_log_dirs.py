@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from confluent_kafka.admin import NewTopic
@@ -188,8 +189,11 @@ FAILS_SOON = {"replica.high.watermark.checkpoint.interval.ms": "50"}
 
 
 def spoil(log_dir):
-    """Put a directory where the broker writes every 50 ms."""
-    (log_dir / "replication-offset-checkpoint.tmp" / "x").mkdir(parents=True)
+    """Put a directory where the broker writes every 50 ms: between two of its writes."""
+    while True:
+        with suppress(FileExistsError, NotADirectoryError):
+            (log_dir / "replication-offset-checkpoint.tmp" / "x").mkdir(parents=True)
+            return
 
 
 @pytest.mark.slow
