@@ -37,9 +37,9 @@ def no_topic(number: int) -> bytes:
     return b"\1\x09\0" + struct.pack(">QQ", 0, number) + b"\0"
 
 
-def config(kind: int, resource: str, name: str, value: str) -> bytes:
-    """A setting of a topic (kind 2) or broker (4)."""
-    return b"\1\4\0" + bytes([kind]) + _text(resource) + _text(name) + _text(value) + b"\0"
+def config(kind: int, resource: str, name: str, value: str | None) -> bytes:
+    """A setting of a topic (kind 2) or broker (4); None: it goes."""
+    return b"\1\4\0" + bytes([kind]) + _text(resource) + _text(name) + (_text(value) if value else b"\0") + b"\0"
 
 
 def _text(value: str) -> bytes:

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import signal
-import struct
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +46,7 @@ from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.golden.places import GOLDEN
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
+from tests.tools.noted_topics import config, no_topic, topic
 
 NOW_MS = 1_795_240_760_000
 ORIGINS = ("mixed", "orders", "old", "compacted", "drawn-1", "drawn-2", "drawn-4", "drawn-8")
@@ -249,20 +249,11 @@ def test_settings_are_taken_from_the_metadata_log(tmp_path):
     A broker's own ones come into force once its logs are loaded.
     """
 
-    def text(value: str) -> bytes:
-        return bytes([len(value) + 1]) + value.encode()
-
-    def config(kind: int, resource: str, name: str, value: str | None) -> bytes:
-        return b"\1\4\0" + bytes([kind]) + text(resource) + text(name) + (text(value) if value else b"\0") + b"\0"
-
-    def topic(name: str, number: int) -> bytes:
-        return b"\1\2\0" + text(name) + struct.pack(">QQ", 0, number) + b"\0"
-
     messages = [
-        topic("a", 1), topic("b", 2),
+        *topic(1, "a", {}), *topic(2, "b", {}),
         config(2, "a", "segment.bytes", "2000000"), config(2, "a", "retention.ms", "5"),
         config(2, "a", "retention.ms", None), config(2, "b", "retention.ms", "6"),
-        b"\1\x09\0" + struct.pack(">QQ", 0, 2) + b"\0",
+        no_topic(2),
         b"\1\x17\0\0", config(2, "a", "flush.ms", "7"), b"\1\x19\0\0",
         b"\1\x17\0\0", config(2, "a", "flush.ms", "8"), b"\1\x18\0\0",
         config(4, "", "log.retention.ms", "1"), config(4, "1", "log.retention.ms", "2"),

@@ -20,12 +20,10 @@ from minikafka.cli import main
 from minikafka.common.errors import CorruptRecordException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.producer.snapshot_file import write_snapshot
 from minikafka.record.codecs.compression import Compression, CompressionType
-from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
@@ -36,7 +34,7 @@ from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
 from tests.slow.fuzz.origins import QUORUM_STATE, snapshot_of
 from tests.tools.noted_topics import no_topic, note, note_topics, topic
-from tests.tools.transactions_in_segments import of_transactions
+from tests.tools.transactions_in_segments import append_transactions, of_transactions
 
 
 @pytest.fixture
@@ -969,27 +967,8 @@ def test_half_a_snapshot_of_the_metadata_log(tmp_path):
 def with_aborts(tmp_path) -> Path:
     """Two segments; three transactions are aborted in the second one, of which the first began before it."""
     with Log.open(tmp_path / "t-0") as log:
-
-        def send(producer_id: int, sequence: int) -> None:
-            record = SimpleRecord(1, b"k", b"v")
-            batch = MemoryRecords.with_transactional_records(CompressionType.NONE, producer_id, 0, sequence, record)
-            log.append_as_leader(batch, 0)
-
-        def abort(producer_id: int) -> None:
-            marker = EndTransactionMarker(ControlRecordType.ABORT, 0)
-            batch = MemoryRecords.with_end_transaction_marker(1, producer_id, 0, marker)
-            log.append_as_leader(batch, 0, AppendOrigin.COORDINATOR, transaction_version=1)
-
-        for producer_id in (7, 8):
-            send(producer_id, 0)
-            abort(producer_id)
-        send(7, 1)
-        log.roll()
-        send(8, 1)
-        abort(7)
-        send(7, 2)
-        abort(8)
-        abort(7)
+        before = "write 7", "ABORT 7", "write 8", "ABORT 8", "write 7"
+        append_transactions(log, *before, "roll", "write 8", "ABORT 7", "write 7", "ABORT 8", "ABORT 7")
         log.update_high_watermark(log.log_end_offset)
     return tmp_path / "t-0"
 
@@ -1035,10 +1014,11 @@ def test_the_last_entry_of_a_time_index_was_lost(tmp_path, segment):
     assert finding["what"] == f"no entry has the segment's largest timestamp, {3 * segment + 2} ms"
 
 
-def test_a_future_log_beside_the_current_one(tmp_path):
+@pytest.mark.parametrize("topic", ["t", "t.u"])
+def test_a_future_log_beside_the_current_one(tmp_path, topic):
     data = tmp_path / "data"
-    with Broker(data, topics={"t": 1}):
+    with Broker(data, topics={topic: 1}):
         pass
-    future = shutil.copytree(data / "t-0", data / f"t-0.{'a' * 32}-future")
+    future = shutil.copytree(data / f"{topic}-0", data / f"{topic}-0.{'a' * 32}-future")
     (finding,) = verify(data, code=1)
     assert finding["file"] == str(future) and finding["next_start"] == "the broker does not start"

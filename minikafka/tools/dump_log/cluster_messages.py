@@ -29,6 +29,11 @@ def snapshot_end(name: str) -> int | None:
     return int(offset) if name.endswith(SNAPSHOT_SUFFIX) and dash == "-" and offset.isdigit() else None
 
 
+def newest_snapshot(names: Iterable[str]) -> str | None:
+    """The file among those of these names that a start reads first, None for none."""
+    return max((name for name in names if snapshot_end(name) is not None), default=None)
+
+
 def messages_of(
     names: Collection[str], records_of: Callable[[str], AbstractContextManager[FileRecords]]
 ) -> Iterator[NamedMessage]:
@@ -38,10 +43,9 @@ def messages_of(
     and offset for an unreadable record.
     """
     segments = sorted(name for name in names if name.endswith(LOG_FILE_SUFFIX))
-    snapshots = {name: end for name in names if (end := snapshot_end(name)) is not None}
-    newest = max(snapshots, default=None)
+    newest = newest_snapshot(names)
     read_from = {} if newest is None else {newest: 0}
-    read_from |= dict.fromkeys(segments, 0 if newest is None else snapshots[newest])
+    read_from |= dict.fromkeys(segments, 0 if newest is None else snapshot_end(newest) or 0)
     for name, first_offset in read_from.items():
         with records_of(name) as records:
             yield from _messages_in(records, first_offset)
@@ -80,9 +84,10 @@ class ReplayedImage:
         if isinstance(message, self._kinds):
             self._delta.replay(message)
 
-    def end_delta(self) -> None:
-        """What comes now belongs to another delta."""
+    def end_delta(self) -> MetadataImage:
+        """What comes now belongs to another delta; returns the state up to here."""
         self._delta = MetadataDelta(self._delta.apply())
+        return self._delta.image
 
     def image(self) -> MetadataImage:
         """The state now."""

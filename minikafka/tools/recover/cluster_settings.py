@@ -115,19 +115,17 @@ def _read_once(metadata: Path, _files: frozenset[tuple[str, int, int]]) -> Clust
 def _read(metadata: Path) -> ClusterSettings:
     replayed = ReplayedImage((TopicRecord, RemoveTopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord))
     names = [file.name for file in metadata.iterdir()]
+    before: dict[str, MetadataImage] = {}  # each file that is read, the newest snapshot first
 
     def records_of(name: str) -> AbstractContextManager[FileRecords]:
-        replayed.end_delta()
+        before[name] = replayed.end_delta()
         return _records_of(metadata / name)
 
     for _, message in decided(messages_of(names, records_of)):
         replayed.replay(message)
     image = replayed.image()
-    at_load = ReplayedImage((ConfigRecord,))
-    newest = max((name for name in names if snapshot_end(name) is not None), default=None)
-    for _, message in decided(messages_of([] if newest is None else [newest], records_of)):
-        at_load.replay(message)
-    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {}, _of_brokers(at_load.image()), {})
+    of_snapshot = next((state for name, state in before.items() if snapshot_end(name) is None), image)
+    found = ClusterSettings({name: {} for name in image.topics.topics_by_name}, {}, _of_brokers(of_snapshot), {})
     for topic_id, topic in image.topics.topics_by_id.items():
         for number, partition in topic.partitions.items():
             found.replicas[topic_id, number] = tuple(partition.replicas)

@@ -43,6 +43,9 @@ class Fate(enum.Enum):
     """Nothing can be foretold, as not all of the partition could be read."""
 
 
+NO_START = Fate.OFFLINE, "the broker does not start"
+
+
 class Finding(NamedTuple):
     """Something that is not as Kafka leaves it: where (byte `position`, `offset`; None where there is none), what it
     is, and what Kafka does about it at its next start, as a `fate` and in words."""

@@ -43,11 +43,10 @@ from minikafka.tools.log_dir_entries import (
 )
 from minikafka.tools.read_bounded import require_bounded
 from minikafka.tools.recover.cluster_settings import ClusterSettings, cluster_settings_in, node_id_in
-from minikafka.tools.verify.findings import Fate, Finding, NextStart
+from minikafka.tools.verify.findings import NO_START, Fate, Finding, NextStart
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
-_NO_START = Fate.OFFLINE, "the broker does not start"
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT_FILE: (Fate.WARNED_OF, "a warning is logged and every recovery point is taken as 0"),
     LOG_START_OFFSET_CHECKPOINT_FILE: (
@@ -97,7 +96,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     if not partitions and not is_written and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
     for path in strays:
-        report(Finding(path, None, None, STRAY, *_NO_START))
+        report(Finding(path, None, None, STRAY, *NO_START))
     return partitions
 
 
@@ -115,7 +114,7 @@ def report_beside(partitions: Iterable[Path], report: Callable[[Finding], None],
 
 def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
     for path, first in found.items():
-        report(Finding(path, None, None, second_directory(first), *_NO_START))
+        report(Finding(path, None, None, second_directory(first), *NO_START))
 
 
 def _moved_within(directories: Iterable[Path]) -> dict[Path, Path]:
@@ -123,9 +122,9 @@ def _moved_within(directories: Iterable[Path]) -> dict[Path, Path]:
 
     Kafka: `LogManager.recoverAbandonedFutureLogs`, which takes such a log for the current one, and finds that there.
     """
-    logs = {parse_topic_partition_name(each): each for each in directories if each.name.count(".") == 0}
-    future = (each for each in directories if each.name.endswith(FUTURE_DIR_SUFFIX))
-    return {each: logs[name] for each in future if (name := parse_topic_partition_name(each)) in logs}
+    named = [(parse_topic_partition_name(each), each) for each in directories if not each.name.endswith(PUT_ASIDE)]
+    current = {name: each for name, each in named if not each.name.endswith(FUTURE_DIR_SUFFIX)}
+    return {each: current[name] for name, each in named if name in current and each is not current[name]}
 
 
 def _report_interrupted(found: Iterable[InterruptedWork], report: Callable[[Finding], None]) -> None:
@@ -146,12 +145,16 @@ def _is_partition(directory: Path) -> bool:
 def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
     for name, fate in _CHECKPOINTS.items():
         _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
-    fate = Fate.OFFLINE, "the broker does not start"
-    _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
-    if (log_dir / METADATA_DIRECTORY).is_dir():
-        _verify_file(log_dir / BOOTSTRAP_SNAPSHOT_NAME, _read_bootstrap, fate, report, unread)
+    _verify_files_of_a_start(log_dir, report, unread)
     _verify_marker(log_dir / CLEAN_SHUTDOWN_FILE_NAME, report)
     _report_interrupted(interrupted_work(log_dir, unread), report)
+
+
+def _verify_files_of_a_start(log_dir: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
+    """Those without which no broker starts. Kafka: `KafkaRaftServer.initializeLogDirs`."""
+    _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, NO_START, report, unread)
+    if (log_dir / METADATA_DIRECTORY).is_dir():
+        _verify_file(log_dir / BOOTSTRAP_SNAPSHOT_NAME, _read_bootstrap, NO_START, report, unread)
 
 
 def _verify_marker(marker: Path, report: Callable[[Finding], None]) -> None:
@@ -213,9 +216,7 @@ def what_ends_a_start(log_dir: Path, known: "LogDir") -> list[Finding]:
     if not metadata.is_dir():
         return []
     found: list[Finding] = []
-    fate = Fate.OFFLINE, "the broker does not start"
-    for name, read in ((META_PROPERTIES_NAME, _read_meta_properties), (BOOTSTRAP_SNAPSHOT_NAME, _read_bootstrap)):
-        _verify_file(log_dir / name, read, fate, found.append, lambda line: None)
+    _verify_files_of_a_start(log_dir, found.append, lambda line: None)
     next_start = known.next_start_of(metadata, LogConfig({}))
     PartitionVerifier(metadata, next_start, report=found.append, unread=lambda line: None).verify()
     return [finding for finding in found if finding.fate in (Fate.OFFLINE, Fate.LOAD_FAILS)]
@@ -258,8 +259,8 @@ class LogDir:
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
         """How Kafka will load the partition; `config` has the settings of its topic that were given.
 
-        Below them count those in the metadata log of the log directory. A topic
-        without one has its broker's, which stands in no file of the directory.
+        Below them count those in the metadata log of the log directory. What neither names is the broker's, which
+        stands in no file of the directory.
         """
         topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
         settings = {} if self._cluster is None else self._cluster.topics.get(topic_partition.topic, {})

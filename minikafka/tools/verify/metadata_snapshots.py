@@ -110,16 +110,20 @@ def _part(name: str, begin: int, end: int) -> str:
     return name[begin:end]
 
 
-def is_whole(records: FileRecords) -> bool:
+def is_whole(snapshot: Path) -> bool:
     """Whether a snapshot ends with its footer: else a start reads what there is, and knows nothing of the rest.
 
-    Raises IllegalStateException for one without its header, and what a damaged batch raises. Kafka:
+    Raises OSError, IllegalStateException for one without its header, and what a damaged batch raises. Kafka:
     `RecordsSnapshotReader.nextBatch`.
     """
     kinds = []
-    for batch in records.batches():
-        first = next(iter(batch), None) if batch.is_control_batch else None
-        kinds.append(None if first is None else ControlRecordType.parse(first.key))
+    records = FileRecords.open(snapshot, mutable=False)
+    try:
+        for batch in records.batches():
+            first = next(iter(batch), None) if batch.is_control_batch else None
+            kinds.append(None if first is None else ControlRecordType.parse(first.key))
+    finally:
+        records.close_handlers()
     if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
         raise IllegalStateException("First batch is not a control batch with a snapshot header")
     return kinds[-1] is ControlRecordType.SNAPSHOT_FOOTER

@@ -37,15 +37,14 @@ from minikafka.log.partition_files import (
     passed_over,
 )
 from minikafka.raft.quorum_state_store import QUORUM_STATE_NAME, require_readable
-from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.checkpoints import beyond_the_end, require_storable
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, newest_snapshot
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.undo import NOT_OF_A_RUN_HERE, UNDO, is_of_a_run_here
 from minikafka.tools.verify.epoch_comparison import EpochComparison
-from minikafka.tools.verify.findings import Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
+from minikafka.tools.verify.findings import NO_START, Fate, Finding, NextStart, Note, OpenFinding, VerifiedBatch
 from minikafka.tools.verify.metadata_snapshots import PARTIAL_SUFFIX, is_whole, parse
 from minikafka.tools.verify.offset_gaps import OffsetGaps
 from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
@@ -60,7 +59,6 @@ from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
 
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, QUORUM_STATE_NAME)
-_NO_START = Fate.OFFLINE, "the broker does not start"
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
 _NAME_IN_CHECKPOINTS = (
     Fate.OFFLINE,
@@ -175,41 +173,31 @@ class PartitionVerifier:
         if PARTITION_METADATA_FILE_NAME in names:
             self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
         if self._is_metadata_log:
-            if QUORUM_STATE_NAME in names:
-                self._reading(self._verify_quorum_state, self._directory / QUORUM_STATE_NAME)
-            if self._all_read and not self._open_findings:
-                self._verify_newest_snapshot(names)
-                self._verify_messages()
+            self._verify_what_a_start_reads(names)
         self._foretell(files)
 
-    def _verify_newest_snapshot(self, names: set[str]) -> None:
-        """Of the metadata log: a start reads no other one."""
-        newest = max((name for name in names if _METADATA_SNAPSHOT.fullmatch(name)), default=None)
-        if newest is None:
+    def _verify_what_a_start_reads(self, names: set[str]) -> None:
+        """Of the metadata log: the state of the quorum, the newest snapshot, the messages. Kafka: `MetadataLoader`."""
+        quorum_state = self._directory / QUORUM_STATE_NAME
+        if QUORUM_STATE_NAME in names and self._reading(require_bounded, quorum_state):
+            self._reading(self._read_by_a_start, quorum_state, require_readable)
+        if not self._all_read or self._open_findings:
             return
-        file = self._directory / newest
-        try:
-            records = FileRecords.open(file, mutable=False)
-            try:
-                whole = is_whole(records)
-            finally:
-                records.close_handlers()
-        except TOLD as error:
-            raise_of_the_machine(error, file)
-            self._found(OpenFinding(file, None, None, describe(error), fate=_NO_START))
-            return
-        if not whole:
-            fate = Fate.STAYS, "it stays, and the broker knows nothing of what is missing"
-            self._found(OpenFinding(file, None, None, "the snapshot ends before its footer", fate=fate))
+        if (newest := newest_snapshot(names)) is not None:
+            snapshot = self._directory / newest
+            if self._reading(self._read_by_a_start, snapshot, is_whole) is False:
+                fate = Fate.STAYS, "it stays, and the broker knows nothing of what is missing"
+                self._found(OpenFinding(snapshot, None, None, "the snapshot ends before its footer", fate=fate))
+        self._reading(self._read_by_a_start, self._directory, lambda path: cluster_settings_in(path.absolute().parent))
 
-    def _verify_messages(self) -> None:
-        """Whether a start can read and replay what batches say that are sound. Kafka: `MetadataLoader`."""
+    def _read_by_a_start(self, path: Path, read: Callable[[Path], object]) -> object:
+        """What `read` returns; None after an exception that ends the start, which is told."""
         try:
-            cluster_settings_in(self._directory.absolute().parent)
-        except OSError as error:
-            self._could_not_read(describe(error))
-        except (RuntimeError, ValueError, IndexError) as error:
-            self._found(OpenFinding(self._directory, None, None, describe(error), fate=_NO_START))
+            return read(path)
+        except TOLD as error:
+            raise_of_the_machine(error, path)
+            self._found(OpenFinding(path, None, None, describe(error), fate=NO_START))
+            return None
 
     def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
         """The log end offset, as far as batches can be read."""
@@ -373,14 +361,6 @@ class PartitionVerifier:
         except TOLD as error:
             raise_of_the_machine(error, file)
             self._found(OpenFinding(file, None, None, describe(error), may_raise=(type(error).__name__,)))
-
-    def _verify_quorum_state(self, file: Path) -> None:
-        require_bounded(file)
-        try:
-            require_readable(file)
-        except TOLD as error:
-            raise_of_the_machine(error, file)
-            self._found(OpenFinding(file, None, None, describe(error), fate=_NO_START))
 
     # ---- what becomes of it
 
