@@ -135,6 +135,38 @@ def test_a_stream_starts_at_the_end_unless_told(growing):
     assert start["drawn"]["3"] > 0 and stream.latestOffset(start, ReadAllAvailable()) == start
 
 
+def test_a_first_micro_batch_that_is_run_again_begins_where_it_began(drawn, tmp_path):
+    """Spark asks for the initial offset again, and the answer is another one by then."""
+    (growing := tmp_path / "log-dir" / "drawn-3").mkdir(parents=True)
+    source = KafkaLogDataSource({"path": str(grow(drawn, growing, 1))})  # from the latest offset on
+    start = source.streamReader(source.schema()).initialOffset()
+    grow(drawn, growing, 2)
+    read, end = batch(source.streamReader(source.schema()), start)
+    grow(drawn, growing, 3)
+    shutil.copytree(growing, growing.with_name("drawn-4"))
+    source = KafkaLogDataSource({"path": str(growing.parent)})
+    again = source.streamReader(source.schema())
+    start_again = again.initialOffset()
+    assert start_again["drawn"]["3"] > end["drawn"]["3"] and start_again["drawn"].keys() > end["drawn"].keys()
+    assert read and between(again, start_again, end) == read
+    # And the next one has what came after it, and the new partition from its start on.
+    new, position = batch(again, end)
+    assert new == offsets(drawn)[offsets(drawn).index(read[-1]) + 1 :][: len(new)] and position["drawn"]["4"] == 0
+
+
+def test_a_first_micro_batch_that_found_no_topic_can_be_run_again(drawn, growing):
+    home = growing.parent
+    (home / "meta.properties").touch()
+    growing.rename(home / "drawn-3.0123456789abcdef0123456789abcdef-delete")
+    start = reader(growing).initialOffset()
+    assert batch(reader(growing), start) == ([], {}) == ([], start)
+    (home / "drawn-3.0123456789abcdef0123456789abcdef-delete").rename(growing)
+    again = reader(growing)
+    assert between(again, again.initialOffset(), {}) == []
+    noted = batch(again, {})[1]
+    assert batch(again, noted)[0] == offsets(drawn)[: len(batch(again, noted)[0])] != []
+
+
 def test_a_partition_that_appears_is_read_from_its_start(drawn, growing):
     position = reader(growing).latestOffset(reader(growing).initialOffset(), ReadAllAvailable())
     other = grow(drawn, Path(shutil.copytree(growing, growing.with_name("drawn-4"))), drawn.segments)
@@ -277,10 +309,10 @@ def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(
         assert str(raised.value) == f"drawn-4, position 0: OffsetOutOfRangeException: {told}"
     assert caplog.messages == []
     going_on = reader(growing, failOnDataLoss="false", **options)
-    assert going_on.latestOffset(position, ReadAllAvailable()) == {"drawn": {"3": position["drawn"]["3"]}}
+    assert going_on.latestOffset(position, ReadAllAvailable())["drawn"] == {"3": position["drawn"]["3"]}
     assert caplog.messages == []
     new, end = batch(reader(growing, failOnDataLoss="false", **options), position)
-    assert new == [] and end == {"drawn": {"3": position["drawn"]["3"]}}
+    assert new == [] and end["drawn"] == {"3": position["drawn"]["3"]}
     assert caplog.messages == [f"drawn-4: {told}; the query goes on"]
     with pytest.raises(CorruptRecordException, match=f"^drawn-4, [^\n]*: {told}$"):
         reader(growing, **options).partitions(position, end)  # the micro-batch is run again
@@ -315,7 +347,7 @@ def made_anew(drawn: DrawnLog, directory: Path, topic_id: str) -> None:
 def test_a_topic_that_was_made_anew_is_told_and_read_from_its_start(drawn, growing, caplog):
     identify(growing, FIRST)
     start = reader(growing).initialOffset()
-    assert start == {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}}
+    assert start == {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}, "started at": {"drawn": {"3": 0}}}
     _, position = batch(reader(growing), start)
     made_anew(drawn, growing, SECOND)
     with pytest.raises(
@@ -375,13 +407,13 @@ def test_a_topic_that_was_made_anew_is_read_in_parts_and_may_be_empty(drawn, gro
     (growing / f"{0:020}.log").touch()
     identify(growing, FIRST)
     assert batch(reader(growing, mode="DROPMALFORMED"), at) == (
-        [], {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}},
+        [], {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}, "started at": {"drawn": {"3": 0}}},
     )  # fmt: skip
 
 
 def test_a_checkpoint_without_topic_ids_goes_on_and_gets_them(drawn, growing):
     old = batch(reader(growing), reader(growing).initialOffset())[1]
-    assert list(old) == ["drawn"]
+    assert list(old) == ["drawn", "started at"]
     identify(growing, FIRST)
     grow(drawn, growing, drawn.segments)
     read, position = batch(reader(growing), old)

@@ -41,10 +41,12 @@ Offsets = dict[TopicPartition, int]
 Told = dict[str, dict[str, Any]]
 """What Spark notes: `{"topic": {"0": 23}, "topic ids": {"topic": {"0": "J8qnbwG1TxCm_0gfHbKf_A"}}, "last batches": …}`.
 
-The last batch, in which offset 22 lies, is a list of `LastBatch`'s fields.
+The last batch, in which offset 22 lies, is a list of `LastBatch`'s fields. `"started at"` has the offsets at which the
+query's first micro-batch begins.
 """
 
-_TOPIC_IDS, _LAST_BATCHES = "topic ids", "last batches"  # no topic has a space in its name
+# No topic has a space in its name.
+_TOPIC_IDS, _LAST_BATCHES, _STARTED_AT = "topic ids", "last batches", "started at"
 
 _logger = logging.getLogger(__name__)
 
@@ -58,7 +60,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     The offsets that Spark notes in its checkpoint are those of its Kafka connector, `{"topic": {"0": 23}}`: the next
     offset of each partition. Beside them, as `"topic ids"`, stands which topic each was of, where `partition.metadata`
     says so, and as `"last batches"` what tells the batch that was read last from another one. They make each record
-    part of one micro-batch, also when Spark runs it again: it then has the same offsets.
+    part of one micro-batch, also when Spark runs it again: it then has the same offsets. Spark notes where each
+    micro-batch ends, and asks anew where the first one begins: so that stands beside its end, as `"started at"`.
     What the broker does to the directory, and what the stream does:
 
     - *Records are appended, segments rolled*: they are read once they are below the high watermark in the checkpoint
@@ -113,7 +116,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._demand_sound(bounds.damages)
         for damage in bounds.damages:
             _logger.warning("%s, position %d: %s", *damage)
-        return _told(starts, ids, {})
+        return _told(starts, ids, {}, starts)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note where the partitions end now: the query reads no further."""
@@ -159,14 +162,14 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for name in gone:
             ids.pop(name, None)
             batches.pop(name, None)
-        return _told(ends, ids, batches)
+        return _told(ends, ids, batches, _started_at(start))
 
     def partitions(self, start: Told, end: Told) -> list[ReadTask]:
         """The tasks of a micro-batch, at least one; among them what of it is gone.
 
         Raises CorruptRecordException for that where it ends the query; elsewhere it is warned of.
         """
-        before, ids_before, ids = _offsets(start), _topic_ids(start), _topic_ids(end)
+        before, ids_before, ids = _begin(start, end), _topic_ids(start), _topic_ids(end)
         batches_before, batches = _last_batches(start), _last_batches(end)
         ends = _offsets(end)
         asked = {
@@ -368,11 +371,14 @@ def _topic_id(partition: DiskPartition, bounds: Bounds) -> str | None:
 
 
 def _told(
-    offsets: Offsets, ids: Mapping[TopicPartition, str | None], batches: Mapping[TopicPartition, LastBatch | None]
+    offsets: Offsets,
+    ids: Mapping[TopicPartition, str | None],
+    batches: Mapping[TopicPartition, LastBatch | None],
+    started_at: Offsets,
 ) -> Told:
     told = _by_topic(offsets)
     as_lists = {partition: None if batch is None else list(batch) for partition, batch in batches.items()}
-    for name, values in ((_TOPIC_IDS, ids), (_LAST_BATCHES, as_lists)):
+    for name, values in ((_TOPIC_IDS, ids), (_LAST_BATCHES, as_lists), (_STARTED_AT, started_at)):
         known = _by_topic({partition: value for partition, value in values.items() if value is not None})
         told |= {name: known} if known else {}
     return told
@@ -394,6 +400,23 @@ def _offsets(told: Told) -> Offsets:
         if offset < 0 or partition.partition < 0:
             raise IllegalArgumentException(f"The stream's checkpoint has the offset {offset} for {partition}")
     return offsets
+
+
+def _started_at(told: Told) -> Offsets:
+    """Where the query's first micro-batch begins, and raises, as `_offsets`."""
+    return _offsets(told.get(_STARTED_AT, {}))
+
+
+def _begin(start: Told, end: Told) -> Offsets:
+    """Where the micro-batch from `start` to `end` begins.
+
+    When Spark runs a query's first one again it asks `initialOffset` again, which has another answer by then.
+    """
+    first = _offsets(start)
+    if first != _started_at(start):
+        return first
+    # An earlier minikafka did not note it.
+    return _started_at(end) if _STARTED_AT in end else {name: first[name] for name in _offsets(end) if name in first}
 
 
 def _topic_ids(told: Told) -> dict[TopicPartition, str | None]:
