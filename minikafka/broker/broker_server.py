@@ -24,6 +24,7 @@ from minikafka.common.file_lock import FileLock
 from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime, Time
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.common.uuid import random_uuid
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.manager.log_dirs import lock_log_dir
@@ -37,16 +38,16 @@ from minikafka.network.request import Answer, NoBytes, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
-from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
+from minikafka.raft.single_voter_log import SingleVoterLog
 from minikafka.server.known_settings import require_known
 
 logger = logging.getLogger(__name__)
 
 _PUBLISH_MS = 50
-_FOREIGN = ("bootstrap.checkpoint", f"{METADATA_DIRECTORY}/*.checkpoint")
+_FOREIGN = ("bootstrap.checkpoint", f"{CLUSTER_METADATA_DIRECTORY}/*.checkpoint")
 """What Kafka's own tools lay into a log directory, and minikafka does not: snapshots, above all."""
 
-_OF_A_FIRST_START = (LOCK_FILE_NAME, METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
+_OF_A_FIRST_START = (LOCK_FILE_NAME, CLUSTER_METADATA_DIRECTORY, f"{META_PROPERTIES_NAME}.tmp")
 """What a first start may have made before a kill ended it."""
 
 
@@ -153,7 +154,7 @@ class BrokerServer:
             cluster_id = self._cluster_id()
             # 2. The controller, with all that it has decided.
             self._values = SingleVoterLog(
-                first / METADATA_DIRECTORY,
+                first / CLUSTER_METADATA_DIRECTORY,
                 self.node_id,
                 scheduler=self._scheduler,
                 time=self._time,
@@ -301,10 +302,10 @@ class BrokerServer:
             found[properties.cluster_id] = log_dir
         if len(found) > 1:
             raise KafkaException(f"{' and '.join(map(str, found.values()))} are of different clusters")
-        if found and not (self.log_dirs[0] / METADATA_DIRECTORY).is_dir():
+        if found and not (self.log_dirs[0] / CLUSTER_METADATA_DIRECTORY).is_dir():
             raise KafkaException(
-                f"{self.log_dirs[0]} has no {METADATA_DIRECTORY}, without which no log would belong to a topic: it is "
-                "in the directory that was named first when the cluster was begun"
+                f"{self.log_dirs[0]} has no {CLUSTER_METADATA_DIRECTORY}, without which no log would belong to a "
+                "topic: it is in the directory that was named first when the cluster was begun"
             )
         return next(iter(found), None) or random_uuid()
 

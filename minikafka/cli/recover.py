@@ -35,7 +35,7 @@ from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand, report_of_what_is_done
-from minikafka.tools.verify.log_dir_verifier import LogDir, what_ends_a_start
+from minikafka.tools.verify.log_dir_state import LogDir, what_ends_a_start
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 

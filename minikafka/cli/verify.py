@@ -20,7 +20,8 @@ from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.tools.verify.findings import Fate, Finding, Note
-from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
+from minikafka.tools.verify.log_dir_state import LogDir
+from minikafka.tools.verify.log_dir_verifier import allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
 

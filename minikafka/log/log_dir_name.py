@@ -12,11 +12,11 @@ from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import KafkaException, NumberFormatException
 from minikafka.common.java.java_file_names import is_found_by_java
 from minikafka.common.java.java_numbers import parse_int
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
-_CLUSTER_METADATA = "__cluster_metadata"
 _MAX_NAME_LENGTH = 255
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG)
 _SUFFIXES = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
@@ -87,7 +87,9 @@ def partition_directories(log_dir: Path, *, stop_at_os_errors: bool = False) -> 
     names = [name for name in names if _is_directory(log_dir / name, stop_at_os_errors=stop_at_os_errors)]
     directories = [log_dir / name for name in names if name not in (REMOTE_LOG_INDEX_CACHE, CLEAN_SHUTDOWN_FILE_NAME)]
     partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
-    return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
+    return [
+        (directory, partition) for directory, partition in partitions if partition.topic != CLUSTER_METADATA_TOPIC_NAME
+    ]
 
 
 def _is_directory(path: Path, *, stop_at_os_errors: bool) -> bool:

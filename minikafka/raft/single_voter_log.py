@@ -22,7 +22,6 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
 
-METADATA_DIRECTORY = "__cluster_metadata-0"
 _TOPIC_ID = ONE_UUID  # Kafka: `Uuid.METADATA_TOPIC_ID`
 _SETTINGS = {"max.message.bytes": 8 * 1024 * 1024, "segment.bytes": 1024 * 1024 * 1024}
 _LEADER_CHANGE_VERSION = 0  # of quorums whose voters do not change

@@ -25,13 +25,14 @@ from minikafka.common.file_lock import FileLock
 from minikafka.common.kafka_settings import FILE, kafka_settings
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log import partition_files
 from minikafka.log.log_config import LogConfig
 from minikafka.metadata.creatable_topic import creatable_topic
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
-from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
+from minikafka.raft.single_voter_log import SingleVoterLog
 from minikafka.server.known_settings import SERVED
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.librdkafka_clients import AdminClient, Consumer, Producer
@@ -205,7 +206,7 @@ def test_a_start_that_the_disk_refuses_loses_nothing(tmp_path):
 
 def test_a_first_start_that_was_killed_early_goes_on(tmp_path):
     scheduler = ManualScheduler(ManualTime(0))
-    SingleVoterLog(tmp_path / "a" / METADATA_DIRECTORY, 1, scheduler=scheduler, time=ManualTime(0)).let_go()
+    SingleVoterLog(tmp_path / "a" / CLUSTER_METADATA_DIRECTORY, 1, scheduler=scheduler, time=ManualTime(0)).let_go()
     (tmp_path / "a" / "meta.properties.tmp").write_text("version")
     server = BrokerServer([tmp_path / "a", tmp_path / "b"], {"listeners": "PLAINTEXT://127.0.0.1:0"})
     server.start()
@@ -327,7 +328,7 @@ def test_directories_that_are_not_served(tmp_path):
         return str(raised.value)
 
     assert "is of node 1, not of node 2" in refused(tmp_path / "a", node_id=2)
-    assert f"has no {METADATA_DIRECTORY}" in refused(tmp_path / "b", tmp_path / "a")
+    assert f"has no {CLUSTER_METADATA_DIRECTORY}" in refused(tmp_path / "b", tmp_path / "a")
     assert sorted(tmp_path.rglob("*")) == before
     shutil.copytree(tmp_path / "a", tmp_path / "kafkas")
     (tmp_path / "kafkas" / "bootstrap.checkpoint").write_bytes(b"")
@@ -344,8 +345,8 @@ def test_directories_that_are_not_served(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        f"{METADATA_DIRECTORY}/quorum-state.tmp",
-        f"{METADATA_DIRECTORY}/00000000000000000000.index",
+        f"{CLUSTER_METADATA_DIRECTORY}/quorum-state.tmp",
+        f"{CLUSTER_METADATA_DIRECTORY}/00000000000000000000.index",
         "recovery-point-offset-checkpoint.tmp",
         "shop-0/leader-epoch-checkpoint.tmp",
         "shop-0/00000000000000000000.timeindex",
@@ -374,7 +375,7 @@ def test_no_pipe_is_opened_and_what_cannot_be_listed_hides_no_link(tmp_path):
     with pytest.raises(IOException, match=r"meta.properties is a FIFO, not a regular file"):
         BrokerServer([tmp_path / "a"], {"listeners": "PLAINTEXT://127.0.0.1:0"}).start()
     (tmp_path / "kept").rename(tmp_path / "a" / "meta.properties")
-    (tmp_path / "a" / METADATA_DIRECTORY / "quorum-state.tmp").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "a" / CLUSTER_METADATA_DIRECTORY / "quorum-state.tmp").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "a" / "a-0").mkdir()
 
     def look_into(directory):

@@ -8,14 +8,15 @@ from minikafka.common import file_ops
 from minikafka.common.errors import IllegalStateException, IOException, KafkaStorageException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.log import Log
 from minikafka.raft.quorum_state_store import QUORUM_STATE_NAME, QuorumStateStore
-from minikafka.raft.single_voter_log import METADATA_DIRECTORY, SingleVoterLog
+from minikafka.raft.single_voter_log import SingleVoterLog
 
 
 def opened(log_dir, node_id=1):
     time = ManualTime(1000)
-    return SingleVoterLog(log_dir / METADATA_DIRECTORY, node_id, scheduler=ManualScheduler(time), time=time)
+    return SingleVoterLog(log_dir / CLUSTER_METADATA_DIRECTORY, node_id, scheduler=ManualScheduler(time), time=time)
 
 
 def test_each_start_begins_an_epoch(tmp_path):
@@ -25,9 +26,9 @@ def test_each_start_begins_an_epoch(tmp_path):
         log.append([b"a%d" % epoch, b"b%d" % epoch])
         assert list(log.read()) == [part for n in range(1, epoch + 1) for part in ([None], [b"a%d" % n, b"b%d" % n])]
         log.close() if epoch == 1 else log.let_go()
-    state = json.loads((tmp_path / METADATA_DIRECTORY / QUORUM_STATE_NAME).read_text())
+    state = json.loads((tmp_path / CLUSTER_METADATA_DIRECTORY / QUORUM_STATE_NAME).read_text())
     assert (state["leaderEpoch"], state["leaderId"], state["currentVoters"]) == (3, 1, [{"voterId": 1}])
-    assert (tmp_path / METADATA_DIRECTORY / "leader-epoch-checkpoint").read_text() == "0\n3\n1 0\n2 3\n3 6\n"
+    assert (tmp_path / CLUSTER_METADATA_DIRECTORY / "leader-epoch-checkpoint").read_text() == "0\n3\n1 0\n2 3\n3 6\n"
 
 
 class Killed(BaseException):
@@ -74,7 +75,7 @@ def test_a_torn_batch_goes(tmp_path):
     log.append([b"1"])
     log.append([b"2", b"3"])
     log.let_go()
-    file = tmp_path / METADATA_DIRECTORY / f"{0:020d}.log"
+    file = tmp_path / CLUSTER_METADATA_DIRECTORY / f"{0:020d}.log"
     file.write_bytes(file.read_bytes()[:-3])
     log = opened(tmp_path)
     assert [values for values in log.read() if values != [None]] == [[b"1"]]
@@ -103,12 +104,12 @@ def test_another_log_on_the_directory_is_refused(tmp_path):
     ],
 )
 def test_a_quorum_of_others_is_refused_and_nothing_written(tmp_path, state, refused):
-    (tmp_path / METADATA_DIRECTORY).mkdir()
-    (tmp_path / METADATA_DIRECTORY / QUORUM_STATE_NAME).write_text(state)
+    (tmp_path / CLUSTER_METADATA_DIRECTORY).mkdir()
+    (tmp_path / CLUSTER_METADATA_DIRECTORY / QUORUM_STATE_NAME).write_text(state)
     with pytest.raises(refused, match=QUORUM_STATE_NAME):
         opened(tmp_path)
-    assert (tmp_path / METADATA_DIRECTORY / QUORUM_STATE_NAME).read_text() == state
-    with Log.open(tmp_path / METADATA_DIRECTORY) as log:
+    assert (tmp_path / CLUSTER_METADATA_DIRECTORY / QUORUM_STATE_NAME).read_text() == state
+    with Log.open(tmp_path / CLUSTER_METADATA_DIRECTORY) as log:
         assert log.log_end_offset == 0
 
 

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import EqualTo
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.log import Log
 from minikafka.messages.cluster_metadata import (
     ClearElrRecord,
@@ -27,7 +28,7 @@ from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import register
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, snapshot_end
+from minikafka.tools.dump_log.cluster_messages import snapshot_end
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.kafka_clients import KafkaClients
 from tests.spark.object_store import ObjectStore
@@ -76,7 +77,7 @@ def cluster(kafka, tmp_path_factory) -> Cluster:
             for topic in ("orders", "payments", "__consumer_offsets", "__transaction_state"):
                 told[1] |= described(kafka, admin, topic)
                 told[2][topic] = own_settings(kafka, admin, topic)
-        shutil.copytree(broker.log_dir / METADATA_DIRECTORY, home / "live" / METADATA_DIRECTORY)
+        shutil.copytree(broker.log_dir / CLUSTER_METADATA_DIRECTORY, home / "live" / CLUSTER_METADATA_DIRECTORY)
     return Cluster(broker.log_dir, *told, started)
 
 
@@ -204,7 +205,7 @@ def test_metadata(cluster):
     assert cluster.settings["orders"] == {"cleanup.policy": "compact", "max.message.bytes": "99999"}
     assert all(row["leaderEpoch"] >= 0 and row["partitionEpoch"] >= 0 for row in found)
     assert [row["partition"] for row in rows(live, table="metadata", subscribe="payments")] == [0, 1, 2]
-    assert rows(live / METADATA_DIRECTORY, table="metadata") == found
+    assert rows(live / CLUSTER_METADATA_DIRECTORY, table="metadata") == found
     # When the only broker stops, its partitions have no leader any more.
     assert {(row["leader"], *row["isr"]) for row in rows(cluster.log_dir, table="metadata")} == {(-1,)}
     with pytest.raises(IllegalArgumentException, match="orders-0 has no metadata log"):
@@ -215,9 +216,9 @@ def test_metadata(cluster):
 
 def test_a_snapshot_tells_the_state_at_its_offset(cluster, tmp_path):
     """It is what the log up to there leads to; and with the log behind it, to what the whole log leads to."""
-    directory = cluster.log_dir / METADATA_DIRECTORY
+    directory = cluster.log_dir / CLUSTER_METADATA_DIRECTORY
     snapshot = min(directory.glob("*.checkpoint"))
-    alone = tmp_path / METADATA_DIRECTORY
+    alone = tmp_path / CLUSTER_METADATA_DIRECTORY
     alone.mkdir()
     log = Path(shutil.copy(directory / f"{0:020}.log", alone))
     assert rows(alone, table="metadata") == rows(directory, table="metadata")
@@ -227,7 +228,7 @@ def test_a_snapshot_tells_the_state_at_its_offset(cluster, tmp_path):
 
 
 def test_damage(cluster, tmp_path):
-    for table, name in (("metadata", METADATA_DIRECTORY), ("groups", "__consumer_offsets-0")):
+    for table, name in (("metadata", CLUSTER_METADATA_DIRECTORY), ("groups", "__consumer_offsets-0")):
         copy = Path(shutil.copytree(cluster.log_dir / name, tmp_path / name))
         for snapshot in copy.glob("*.checkpoint"):
             snapshot.unlink()
@@ -246,7 +247,7 @@ def test_damage(cluster, tmp_path):
 
 def test_in_an_object_store(cluster):
     with ObjectStore() as store:
-        for directory in (METADATA_DIRECTORY, "__consumer_offsets-0"):
+        for directory in (CLUSTER_METADATA_DIRECTORY, "__consumer_offsets-0"):
             store.put(cluster.log_dir / directory, f"copy/{directory}")
         for table in ("groups", "metadata"):
             there = rows("s3://bucket/copy", table=table, bounds="log_end", **store.settings)
@@ -278,7 +279,7 @@ def test_a_topic_that_was_made_again_has_none_of_the_settings_before(tmp_path):
         TopicRecord(name="t", topic_id=ids[0]), setting, partition(ids[0], None), RemoveTopicRecord(topic_id=ids[0]),
         TopicRecord(name="t", topic_id=ids[1]), partition(ids[1], [2]), ClearElrRecord(topic_name="t"),
     ]  # fmt: skip
-    with Log.open(tmp_path / METADATA_DIRECTORY) as log:
+    with Log.open(tmp_path / CLUSTER_METADATA_DIRECTORY) as log:
         framed = [write_framed("cluster-metadata", record, record_version(record)) for record in records]
         batch = MemoryRecords.with_records(CompressionType.NONE, *(SimpleRecord(0, None, each) for each in framed))
         log.append_as_leader(batch, 0)

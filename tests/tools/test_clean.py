@@ -19,6 +19,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common import file_ops
 from minikafka.common.file_lock import FileLock
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_CHECKPOINT
@@ -27,7 +28,6 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
@@ -167,7 +167,7 @@ def test_damaged_directories(both, origins, tmp_path):
         config = {**mutation.settings}
         if any(path.is_symlink() or not path.is_file() for path in mutation.partition.iterdir()):
             continue  # ours looks first, Kafka's does not
-        if mutation.partition.name == METADATA_DIRECTORY:
+        if mutation.partition.name == CLUSTER_METADATA_DIRECTORY:
             continue  # refused; no cleaner of Kafka's is given it
         failure = both(mutation.partition.parent, mutation.partition.name, config, mutation.now_ms, map_memory=MEMORY)
         seen[failure] = seen.get(failure, 0) + 1

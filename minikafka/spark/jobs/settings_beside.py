@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.recover.cluster_settings import cluster_settings_in, node_id_in
 
 
@@ -24,5 +24,5 @@ def settings_beside(partition: DiskPartition, mode: str) -> dict[str, object] | 
         cluster = cluster_settings_in(log_dir)
         return None if cluster is None else cluster.of_topic(partition.topic_partition.topic, node_id_in(log_dir))
     except DAMAGE as error:
-        list(sound([Damage.of(str(log_dir / METADATA_DIRECTORY), 0, error)], mode))
+        list(sound([Damage.of(str(log_dir / CLUSTER_METADATA_DIRECTORY), 0, error)], mode))
         return None

@@ -37,7 +37,8 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import read_bounded
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.verify.findings import NOTE, Finding, NextStart, Note, OpenFinding, VerifiedBatch
-from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
+from minikafka.tools.verify.log_dir_state import LogDir
+from minikafka.tools.verify.log_dir_verifier import allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.verify.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
 

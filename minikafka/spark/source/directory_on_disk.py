@@ -10,7 +10,7 @@ from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.scratch_directory import scratch_directory
-from minikafka.tools.verify.log_dir_verifier import is_looked_at
+from minikafka.tools.verify.log_dir_files import is_looked_at
 
 _AT_A_TIME = 8 << 20
 

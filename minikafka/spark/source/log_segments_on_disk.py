@@ -7,6 +7,7 @@ from typing import NamedTuple
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.spark.source.damage import by_names_of_java
@@ -22,7 +23,6 @@ from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile,
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 
-CLUSTER_METADATA = "__cluster_metadata"
 _ASIDE = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 
 
@@ -185,7 +185,7 @@ def _is_current_partition(directory: str) -> bool:
     if directory.endswith(_ASIDE):
         return False
     try:
-        return partition_of(directory).topic != CLUSTER_METADATA
+        return partition_of(directory).topic != CLUSTER_METADATA_TOPIC_NAME
     except KafkaException:
         return False
 

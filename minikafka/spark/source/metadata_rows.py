@@ -28,6 +28,7 @@ from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringT
 
 from minikafka.common.config_resource import ConfigResource
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.messages.cluster_metadata import (
@@ -41,14 +42,12 @@ from minikafka.messages.cluster_metadata import (
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE, Damage
-from minikafka.spark.source.log_segments_on_disk import CLUSTER_METADATA
 from minikafka.spark.source.record_rows import CORRUPT, damage_row
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.dump_log.cluster_messages import (
-    METADATA_DIRECTORY,
     ReplayedImage,
     decided,
     messages_of,
@@ -70,7 +69,7 @@ METADATA_COLUMNS: dict[str, DataType] = {
 }
 """The columns of `metadata` behind topic and partition."""
 
-_PARTITION = TopicPartition(CLUSTER_METADATA, 0)
+_PARTITION = TopicPartition(CLUSTER_METADATA_TOPIC_NAME, 0)
 _OF_TOPICS = (TopicRecord, RemoveTopicRecord, PartitionRecord, PartitionChangeRecord, ClearElrRecord, ConfigRecord)
 """The records that change topics, or settings."""
 
@@ -104,15 +103,15 @@ def find_metadata(paths: list[str], settings: Mapping[str, str]) -> list[Metadat
         for path in expanded:
             name = os.path.basename(path)
             if storage.is_directory(path):
-                directory = path if name == METADATA_DIRECTORY else joined(path, METADATA_DIRECTORY)
+                directory = path if name == CLUSTER_METADATA_DIRECTORY else joined(path, CLUSTER_METADATA_DIRECTORY)
                 if _has_metadata(storage, directory):
                     found.append(MetadataLog(directory, storage))
             elif snapshot_end(name) is not None:
                 found.append(MetadataLog(path, storage))
     if not found:
         raise IllegalArgumentException(
-            f"{' and '.join(paths)} has no metadata log ({METADATA_DIRECTORY}): it is in metadata.log.dir, or in the "
-            "first of log.dirs"
+            f"{' and '.join(paths)} has no metadata log ({CLUSTER_METADATA_DIRECTORY}): it is in metadata.log.dir, or "
+            "in the first of log.dirs"
         )
     return list(dict.fromkeys(found))
 

@@ -12,7 +12,6 @@ from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
 
-METADATA_DIRECTORY = "__cluster_metadata-0"
 SNAPSHOT_SUFFIX = ".checkpoint"
 _OFFSET_DIGITS = 20
 

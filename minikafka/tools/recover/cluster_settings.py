@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.config_resource import ConfigResourceType
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
 from minikafka.messages.cluster_metadata import (
@@ -21,7 +22,6 @@ from minikafka.messages.cluster_metadata import (
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.record.files.file_records import FileRecords
 from minikafka.tools.dump_log.cluster_messages import (
-    METADATA_DIRECTORY,
     ReplayedImage,
     decided,
     messages_of,
@@ -76,7 +76,7 @@ def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
     RuntimeException for a topic that is deleted and was never there. Kafka: `ConfigurationsDelta`, `TopicsDelta`;
     `MetadataLoader`, to which a starting broker gives each file as one delta.
     """
-    metadata = log_dir / METADATA_DIRECTORY
+    metadata = log_dir / CLUSTER_METADATA_DIRECTORY
     if not metadata.is_dir():
         return None
     with os.scandir(metadata) as entries:

@@ -15,7 +15,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
@@ -24,7 +24,6 @@ from minikafka.log.log_dir_lock import LOCK_FILE_NAME, LogDirLock
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
@@ -156,7 +155,7 @@ def made_ready(
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
-            if directory.name == METADATA_DIRECTORY:
+            if directory.name == CLUSTER_METADATA_DIRECTORY:
                 with naming(directory):
                     require_snapshots(directory)
             if dry_run:

@@ -30,6 +30,7 @@ from minikafka.common.java.java_numbers import parse_int
 from minikafka.common.java.java_properties import read_properties_file
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
@@ -45,7 +46,6 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.kafka_config_def import kafka_config_def
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.progress_bar import progress_bar
@@ -341,7 +341,7 @@ def _failures(outcomes: Mapping[Path, Outcome]) -> tuple[list[Refusal], list[Ref
 
 def _of_snapshots(log_dir: Path) -> Iterator[Refusal]:
     """That the start ends at the snapshots beside the metadata log, which no log manager loads."""
-    metadata = log_dir / METADATA_DIRECTORY
+    metadata = log_dir / CLUSTER_METADATA_DIRECTORY
     if metadata.is_dir():
         try:
             require_snapshots(metadata)

@@ -15,6 +15,7 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
 )
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
 from minikafka.common.errors import IOException, KafkaException
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
@@ -38,7 +39,7 @@ from minikafka.log.partition_files import (
 )
 from minikafka.raft.quorum_state_store import QUORUM_STATE_NAME, require_readable
 from minikafka.tools.checkpoints import beyond_the_end, require_storable
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, newest_snapshot
+from minikafka.tools.dump_log.cluster_messages import newest_snapshot
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.recover.cluster_settings import cluster_settings_in
@@ -116,7 +117,7 @@ class PartitionVerifier:
     ):
         self._directory = directory
         self._waits_for_deletion = waits_for_deletion(directory)
-        self._is_metadata_log = directory.absolute().name == METADATA_DIRECTORY
+        self._is_metadata_log = directory.absolute().name == CLUSTER_METADATA_DIRECTORY
         self._next_start = next_start
         self._report = report
         self._unread = unread

@@ -10,10 +10,10 @@ from pathlib import Path
 from minikafka.cli.recover import load_and_close
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.tools.failure import TOLD
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
@@ -101,7 +101,7 @@ class AgainstKafka:
         """What Kafka reads in the files beside the partition; a damaged checkpoint counts as empty there. The metadata
         log it loads as after a kill, whatever they say: `KafkaRaftLog.createLog`.
         """
-        if partition.name == METADATA_DIRECTORY:
+        if partition.name == CLUSTER_METADATA_DIRECTORY:
             return {"log_start_offset": 0, "recovery_point": 0, "last_shutdown_clean": False}
         handler = self._kafka.find_class(_CHECKPOINTS + "CleanShutdownFileHandler")(str(partition.parent))
         return {

@@ -36,9 +36,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECKPOINT_FILENAME
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX, SWAP_FILE_SUFFIX
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from tests.slow.fuzz.against_kafka import AgainstKafka
 from tests.slow.fuzz.mutations import Mutation, mutate
 from tests.slow.fuzz.origins import Origins
@@ -217,7 +217,7 @@ class Directory:
         if changes:
             raise Fault("a recovery of the log directory that failed changed it:\n" + "\n".join(changes))
         if run.exit_code == 0:
-            if self._partition.name == METADATA_DIRECTORY:  # which no log manager loads
+            if self._partition.name == CLUSTER_METADATA_DIRECTORY:  # which no log manager loads
                 if parsed(run)["partitions"]:
                     raise Fault(f"the metadata log is loaded with its log directory:\n{run}")
             elif foretold.exit_code or parsed(run)["partitions"] != [parsed(foretold)]:

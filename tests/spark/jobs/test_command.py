@@ -16,11 +16,11 @@ from pyarrow import csv, parquet
 from minikafka.cli import main
 from minikafka.cli.spark import _require_readable
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.result_output import json_lines, print_table, require_writable, write
 from minikafka.spark.jobs.spark_failures import reason
 from minikafka.spark.source.log_segments_on_disk import find_partitions
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from tests.golden.places import GOLDEN
 
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
@@ -142,12 +142,12 @@ def test_copies_of_what_is_not_asked_for_are_not_refused(tmp_path):
 
 def test_a_directory_without_a_metadata_log(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty" / METADATA_DIRECTORY).mkdir(parents=True)
+    (tmp_path / "empty" / CLUSTER_METADATA_DIRECTORY).mkdir(parents=True)
     (tmp_path / "a-file").touch()
-    for name in (str(GOLDEN), ".", "empty", f"empty/{METADATA_DIRECTORY}", "a-file"):
+    for name in (str(GOLDEN), ".", "empty", f"empty/{CLUSTER_METADATA_DIRECTORY}", "a-file"):
         told = refused("retention", str(GOLDEN), "--metadata", name)
         assert told.startswith(
-            f"IllegalArgumentException: {os.path.abspath(name)} has no metadata log ({METADATA_DIRECTORY})"
+            f"IllegalArgumentException: {os.path.abspath(name)} has no metadata log ({CLUSTER_METADATA_DIRECTORY})"
         )
     assert refused("retention", str(GOLDEN), "--metadata", "none").endswith(f"{tmp_path}/none does not exist")
 

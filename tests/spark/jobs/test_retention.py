@@ -13,6 +13,7 @@ from minikafka.common.errors import CorruptRecordException
 from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
@@ -22,7 +23,6 @@ from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions
 from minikafka.spark.jobs.retention import retention
 from minikafka.spark.jobs.segment_facts import segment_facts
-from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY
 from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.run import minikafka_log
 from tests.tools.noted_topics import note_topics
@@ -185,10 +185,10 @@ def test_settings_in_the_metadata_log_beside_a_partition_count_without_being_ask
 def test_a_metadata_log_beside_a_partition_that_cannot_be_read(tmp_path):
     make_log(tmp_path, random.Random(1))
     note_topics(tmp_path, {"old": {}})
-    [log] = (tmp_path / METADATA_DIRECTORY).glob("*.log")
+    [log] = (tmp_path / CLUSTER_METADATA_DIRECTORY).glob("*.log")
     log.write_bytes(log.read_bytes()[:30] + b"\xff" + log.read_bytes()[31:])
     one = PartitionDirectory(PARTITION, str(tmp_path / "old-0"))
-    with pytest.raises(CorruptRecordException, match=METADATA_DIRECTORY):
+    with pytest.raises(CorruptRecordException, match=CLUSTER_METADATA_DIRECTORY):
         list(segment_facts(iter([one]), "FAILFAST"))
     [batch] = segment_facts(iter([one]), "PERMISSIVE")
     assert {row["settingsKnown"] for row in batch.to_pylist()} == {False}
