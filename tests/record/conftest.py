@@ -145,7 +145,7 @@ class Batches:
             )
             key = rng.choice([None, b"", b"k", rng.randbytes(rng.choice([3, 64, 200]))])
             value = rng.choice([None, b"", b"v" * 300, rng.randbytes(rng.choice([3, 63, 64, 9000]))])
-            timestamp = rng.choice([-1, 0, 1_000, 1_700_000_000_000 + rng.randrange(100_000)])
+            timestamp = rng.choice([-1, 0, 1_000, 1_700_000_000_000 + rng.randrange(100_000), 2**63 - 1])
             records.append((offset, timestamp, key, value, headers))
             offset += rng.choice([1, 1, 1, 50, 2**20])
         last_offset = records[-1][0] + 5 if magic == 2 and rng.random() < 0.2 else None

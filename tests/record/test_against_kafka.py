@@ -2,12 +2,14 @@
 
 import random
 import re
+import struct
 
 import pytest
 
 from minikafka.record.codecs.compression import Compression, CompressionType, decompress
 from minikafka.record.format.log_input_stream import batches as batches_in
 from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from minikafka.record.legacy.legacy_record import message_bytes
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 # Java's codecs let these escape from damaged streams; minikafka tells them as any other damage of a stream.
@@ -137,6 +139,17 @@ def test_damaged_batches_are_refused_with_the_same_exception(kafka_records, batc
         _damage(rng, data)
         _assert_same_outcome(kafka_records, batches, data, "iterator", same_class=False)
         _assert_same_validity(kafka_records, data)
+
+
+@pytest.mark.parametrize("wrapper_offset", [2**63 - 1, 0, 5, -(2**63)])
+def test_offsets_in_an_old_wrapper_are_those_that_kafka_counts_also_beyond_a_long(
+    kafka_records, batches, wrapper_offset
+):
+    entry = struct.Struct(">qi")
+    message = message_bytes(1, 1_000, None, b"v")
+    inner = b"".join(entry.pack(offset, len(message)) + message for offset in (7, 2**63 - 1, -9, 3))
+    wrapped = message_bytes(1, 1_000, None, Compression(CompressionType.GZIP).compress(inner, 1), CompressionType.GZIP)
+    _assert_same_outcome(kafka_records, batches, entry.pack(wrapper_offset, len(wrapped)) + wrapped, "iterator")
 
 
 def _damage(rng, data: bytearray) -> None:

@@ -1,8 +1,10 @@
 """A batch's header, its setters, and Kafka's golden bytes."""
 
+import array
 import re
 import struct
 
+import numpy as np
 import pytest
 
 from minikafka.common.errors import (
@@ -102,6 +104,31 @@ def test_compacted_batches_keep_their_offsets_and_count_timestamps_from_the_dele
     assert len(empty.columns()) == empty.summary().count == 0
 
 
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_arrays_are_written_as_the_bytes_that_they_hold(magic):
+    numbers = array.array("I", [1, 2, 3])
+    square = memoryview(bytes(range(12))).cast("B", (3, 4))
+    for data in (numbers, memoryview(numbers), square, bytearray(b"abc"), np.arange(4)):
+        headers = (Header("h", data),) if magic == 2 else ()
+        built = MemoryRecords.with_records(Compression.NONE, SimpleRecord(1, data, data, headers), magic=magic)
+        [record] = built.records()
+        assert [record.key, record.value, *(header.value for header in record.headers)] == [
+            memoryview(data).tobytes()
+        ] * (2 + len(headers))
+    for wrong in ("text", 5, [1]):
+        with pytest.raises(TypeError, match="bytes-like"):
+            MemoryRecords.with_records(Compression.NONE, SimpleRecord(1, wrong), magic=magic)
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.uint32, np.uint8])
+def test_timestamps_may_be_numbers_of_numpys(kind):
+    timestamps = [200, 5, 255]
+    built = MemoryRecords.with_records(Compression.NONE, *(SimpleRecord(kind(each)) for each in timestamps))
+    assert [record.timestamp for record in built.records()] == timestamps
+    with pytest.raises(TypeError):
+        MemoryRecords.with_records(Compression.NONE, SimpleRecord(1.5))
+
+
 def test_sizes_of_keys_and_values_tell_null_from_empty():
     """Kafka: `Record.keySize`, `Record.hasKey`, of records of each magic."""
     for magic in range(3):
@@ -178,6 +205,12 @@ def test_impossible_sizes_and_magics_are_corrupt(position, value, message):
     data[position] = value
     with pytest.raises(CorruptRecordException, match=message):
         next(batches(data))
+
+
+def test_memory_of_larger_items_is_read_as_bytes():
+    batch = MemoryRecords.with_records(Compression.NONE, SimpleRecord(1, b"k", b"v")).buffer
+    records = MemoryRecords(array.array("H", bytes(batch)))
+    assert records.size_in_bytes == len(batch) and [record.value for record in records.records()] == [b"v"]
 
 
 def test_read_only_bytes_are_copied_and_writable_ones_shared():

@@ -42,6 +42,8 @@ class MemoryRecords:
 
     def __init__(self, buffer: BytesLike):
         view = buffer if type(buffer) is memoryview else memoryview(buffer)
+        if view.itemsize != 1 or view.ndim != 1:
+            view = view.cast("B")
         # The bytes of all batches, and of an incomplete one at the end.
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
         self.size_in_bytes = len(view)

@@ -1,10 +1,11 @@
 """Writes one batch: records in, bytes out."""
 
+import operator
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NullPointerException
-from minikafka.common.java.java_numbers import INT_MAX
+from minikafka.common.java.java_numbers import INT_MAX, to_long
 from minikafka.record.codecs.compression import Compression, CompressionType
 from minikafka.record.format.batch_header import write_header
 from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
@@ -223,12 +224,13 @@ class MemoryRecordsBuilder:
             raise IllegalStateException(
                 "Tried to append a record, but MemoryRecordsBuilder is closed for record appends"
             )
+        offset = operator.index(offset)
+        timestamp, key, value, headers = _plain(timestamp, key, value, headers)
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
         if self.magic >= MAGIC_VALUE_V2:
-            write_record(
-                self._records, offset - self.base_offset, timestamp - self._base_timestamp, key, value, headers
-            )
+            timestamp_delta = to_long(timestamp - self._base_timestamp)
+            write_record(self._records, offset - self.base_offset, timestamp_delta, key, value, headers)
         else:
             if self.timestamp_type is TimestampType.LOG_APPEND_TIME:
                 timestamp = self.log_append_time
@@ -378,17 +380,34 @@ class MemoryRecordsBuilder:
             return False
         if self.num_records == 0:
             return True
+        timestamp, key, value, headers = _plain(timestamp, key, value, headers)
         if self.magic < MAGIC_VALUE_V2:
             size = LOG_OVERHEAD + record_overhead(self.magic) + len(key or b"") + len(value or b"")
         else:
             offset_delta = _known(self._last_offset) - self.base_offset + 1
-            size = record_size_in_bytes(offset_delta, timestamp - _known(self._base_timestamp), key, value, headers)
+            timestamp_delta = to_long(timestamp - _known(self._base_timestamp))
+            size = record_size_in_bytes(offset_delta, timestamp_delta, key, value, headers)
         return self.write_limit >= self._estimated_bytes_written() + size
 
     def _estimated_bytes_written(self) -> int:
         if self.compression.type is CompressionType.NONE:
             return self._header_size + len(self._records)
         return self._header_size + int(len(self._records) * self.estimated_compression_ratio * 1.05)
+
+
+def _plain(
+    timestamp: int, key: bytes | None, value: bytes | None, headers: tuple[Header, ...]
+) -> tuple[int, bytes | None, bytes | None, tuple[Header, ...]]:
+    """The same in Python's own numbers and bytes: numpy's numbers overflow, and `len` of an array counts no bytes.
+
+    Raises TypeError for what is no whole number or no bytes.
+    """
+    headers = tuple(Header(name, _bytes_of(data)) for name, data in headers)
+    return operator.index(timestamp), _bytes_of(key), _bytes_of(value), headers
+
+
+def _bytes_of(data: bytes | None) -> bytes | None:
+    return data if data is None or type(data) is bytes else memoryview(data).tobytes()
 
 
 def _known(number: int | None) -> int:

@@ -388,7 +388,7 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
 def _with_absolute_offsets(entries: Iterable[_Entry], base_offset: int | None) -> Iterator[BasicLegacyRecordBatch]:
     for _, entry in entries:
         if base_offset is not None:
-            entry = BasicLegacyRecordBatch(base_offset + entry.offset, entry.outer_record)
+            entry = BasicLegacyRecordBatch(to_long(base_offset + entry.offset), entry.outer_record)
         if entry.is_compressed:
             raise InvalidRecordException("Inner messages must not be compressed")
         yield entry
