@@ -223,20 +223,22 @@ def _summed_up(
                     f"{part.directory} is another topic than the one that is exported: {part.another}; export it to "
                     "another directory, or leave the topic out"
                 )
-        missed, warning = _warning(known, seen)
         start, log_start = min(part.start for part in seen), min(part.logStart for part in seen)
         if known is not None and start > max(known.next_offset, log_start):
             raise IllegalArgumentException(
                 f"{topic_partition} is exported up to offset {known.next_offset}, and this run begins at {start}: what "
                 "lies between would never be exported, so let it begin at the earliest offset"
             )
-        start = max(start, log_start)
+        # Retention may have moved the log start after this run was planned, and behind records that it has read.
+        if not written or written[0].first >= log_start:
+            start = max(start, log_start)
         if known is not None and known.start_offset is not None and start < known.start_offset:
             raise IllegalArgumentException(
                 f"{topic_partition} is exported from offset {known.start_offset} on, and this run begins at {start}: "
                 f"what lies before {known.start_offset} would never be exported, so let it begin there, or export to "
                 "another directory"
             )
+        missed, warning = _warning(known, seen, start)
         last = max(written, key=lambda part: part.last, default=None)
         if last is not None:
             began = start if known is None else known.start_offset
@@ -251,14 +253,13 @@ def _summed_up(
     return files, reached, answer
 
 
-def _warning(known: Reached | None, seen: list[_Part]) -> tuple[int, str | None]:
-    """How many offsets were missed, and what to tell of the partition."""
+def _warning(known: Reached | None, seen: list[_Part], start: int) -> tuple[int, str | None]:
+    """How many offsets were missed, and what to tell of the partition, which this run read from `start` on."""
     if known is None:
         return 0, None
-    log_start = min(part.logStart for part in seen)
-    if log_start > known.next_offset:
-        missed = log_start - known.next_offset
-        return missed, f"offsets {known.next_offset} to {log_start - 1} were deleted before they were exported"
+    if start > known.next_offset:
+        missed = start - known.next_offset
+        return missed, f"offsets {known.next_offset} to {start - 1} were deleted before they were exported"
     end = max(part.end for part in seen)
     if end < known.next_offset:
         return 0, f"what can be read ends at {end}, but offsets up to {known.next_offset - 1} are exported"

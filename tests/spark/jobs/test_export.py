@@ -45,8 +45,8 @@ def isolation_of(options: dict) -> str | None:
     return carried_isolation(KafkaLogDataSource({"path": ".", "table": "ranges", **given}).schema())
 
 
-def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
-    """What the workers of a run do, in one task, up to the commit."""
+def written(drawn, to: Path, run: str, *, by_date: bool = False, once_planned=lambda: None, **options):
+    """What the workers of a run do, in one task, up to the commit; `once_planned` is called before they do it."""
     directory = ExportDirectory(str(to))
     begun = directory.begin(run, US, None, by_date=by_date, isolation=isolation_of(options))
     reached = {
@@ -55,14 +55,15 @@ def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
         for number, each in partitions.items()
     }
     found = map(range_of, rows(drawn.directory, table="ranges", maxBytesPerTask=2000, **options))
+    once_planned()
     work = partial(_parts, root=str(to), run=run, reached=reached, by_date=by_date, compression="zstd")
     parts = [_Part(**row) for batch in work(found, mode=Mode.FAILFAST) for row in batch.to_pylist()]
     return _summed_up(parts, reached)
 
 
-def run(drawn, to: Path, name: str, **options):
+def run(drawn, to: Path, name: str, *, once_planned=lambda: None, **options):
     """A whole run; returns the rows of its answer."""
-    files, reached, answer = written(drawn, to, name, **options)
+    files, reached, answer = written(drawn, to, name, once_planned=once_planned, **options)
     ExportDirectory(str(to)).commit(name, files, reached, isolation_of(options))
     return answer
 
@@ -395,6 +396,28 @@ def test_without_a_file_or_a_note_the_next_run_decides_the_isolation_level(drawn
     (tmp_path / MANIFEST).write_text(json.dumps(manifest))  # as an earlier minikafka left it
     run(drawn, tmp_path, "two", isolation__level=LEVELS[0])
     assert directory.manifest()[ISOLATION] == LEVELS[0]
+
+
+def test_what_retention_deletes_while_a_run_reads_it_is_not_missed(tmp_path):
+    """The log start moves behind records that this run still reads; the next run has missed nothing of them."""
+    log_dir, to = tmp_path / "log-dir", tmp_path / "out"
+    log = overwritten(log_dir, b"v", 50)
+    log_starts = log_dir / "log-start-offset-checkpoint"
+
+    def begin_at(offset: int) -> None:
+        log_starts.write_text(f"0\n1\nt 0 {offset}\n")
+
+    run(log, to, "one", endingOffsets='{"t": {"0": 10}}')
+    begin_at(15)
+    ((*_, first, next_offset, missed, warning),) = run(log, to, "two", once_planned=lambda: begin_at(40))
+    assert (first, next_offset, missed) == (15, 50, 5)
+    assert warning == "offsets 10 to 14 were deleted before they were exported"
+    assert offsets(to) == [*range(10), *range(15, 50)]
+    # So where the first run is the one that is overtaken: it began before.
+    begin_at(0)
+    run(log, tmp_path / "other", "one", once_planned=lambda: begin_at(40))
+    begin_at(0)
+    assert run(log, tmp_path / "other", "two")[0][-2:] == (0, None)
 
 
 def test_a_topic_with_the_longest_name_is_exported(tmp_path):
