@@ -1,6 +1,7 @@
 """The segments of a log as a sequence: append, read, roll, flush, truncate."""
 
 import logging
+import operator
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -325,7 +326,7 @@ class LocalLog:
         """Raise the recovery point to `offset` unless it is that high. Kafka: `LocalLog.markFlushed`."""
         self.check_if_memory_mapped_buffer_closed()
         if offset > self.recovery_point:
-            self.recovery_point = offset
+            self.recovery_point = operator.index(offset)
             self.last_flush_time = self.time.milliseconds()
 
     def _open_segment(self, base_offset: int) -> LogSegment:

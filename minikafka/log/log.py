@@ -1,6 +1,7 @@
 """One partition's log: producers append to it, consumers and followers read from it, retention shortens it."""
 
 import logging
+import operator
 import os
 import threading
 from collections.abc import Mapping
@@ -339,7 +340,7 @@ class Log:
         """The settings in force; `update_config` replaces them. Kafka: `UnifiedLog.config`."""
         self.time = local_log.time
         """The clock."""
-        self.log_start_offset = log_start_offset
+        self.log_start_offset = operator.index(log_start_offset)
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         # 22 characters; None for a topic of an old version without one.
@@ -489,7 +490,7 @@ class Log:
         """
         with self._lock:
             old = self._high_watermark_metadata.message_offset
-            new = self.update_high_watermark(LogOffsetMetadata(high_watermark))
+            new = self.update_high_watermark(LogOffsetMetadata(operator.index(high_watermark)))
             return None if new == old else new
 
     def _fetch_high_watermark_metadata(self) -> LogOffsetMetadata:
@@ -661,7 +662,7 @@ class Log:
             return True
 
     def _update_log_start_offset(self, offset: int) -> None:
-        self.log_start_offset = offset
+        self.log_start_offset = offset = operator.index(offset)
         if self.high_watermark < offset:
             self.update_high_watermark(offset)
         if self._local_log.recovery_point < offset:
@@ -1202,6 +1203,7 @@ class Log:
         Used by a follower whose log differs from its leader's. Raises IllegalArgumentException for a negative offset,
         KafkaStorageException. Kafka: `UnifiedLog.truncateTo`.
         """
+        target_offset = operator.index(target_offset)  # numpy's numbers would count on in their own width
         message = f"Error while truncating log to offset {target_offset} for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message):
             if target_offset < 0:
@@ -1249,6 +1251,8 @@ class Log:
         The log start is `log_start_offset`, or `new_offset` without one. Raises KafkaStorageException.
         Kafka: `UnifiedLog.truncateFullyAndStartAt`.
         """
+        new_offset = operator.index(new_offset)
+        log_start_offset = new_offset if log_start_offset is None else operator.index(log_start_offset)
         message = f"Error while truncating the entire log for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message), self._lock:
             # 1. Segments.
@@ -1258,7 +1262,7 @@ class Log:
             # 3. Producers and their snapshots.
             self.producer_state_manager.truncate_fully_and_start_at(new_offset)
             # 4. The offsets.
-            self.log_start_offset = new_offset if log_start_offset is None else log_start_offset
+            self.log_start_offset = log_start_offset
             self._rebuild_producer_state(new_offset)
             self.update_high_watermark(self._local_log.log_end_offset_metadata)
 

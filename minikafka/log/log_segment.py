@@ -1,6 +1,7 @@
 """One segment of a log: a file of batches, and the indexes that point into it."""
 
 import logging
+import operator
 import os
 import re
 from pathlib import Path
@@ -104,7 +105,7 @@ class LogSegment:
         self.log = log
         self.txn_index = txn_index
         # No offset in the segment is below this one; it names the files.
-        self.base_offset = base_offset
+        self.base_offset = operator.index(base_offset)
         self.index_interval_bytes = index_interval_bytes
         # By so many ms the segment is rolled earlier than its age demands.
         self.roll_jitter_ms = roll_jitter_ms

@@ -6,6 +6,7 @@ import os
 import random
 import threading
 
+import numpy as np
 import pytest
 
 from minikafka.common import file_ops
@@ -47,6 +48,7 @@ from minikafka.testing import Broker
 from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
+REASON = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"
 
 
@@ -458,6 +460,42 @@ def test_settings_can_be_changed(open_log):
     log = open_log()
     old = log.update_config(LogConfig({"retention.ms": 5}))
     assert old.retention_ms == 604_800_000 and log.config.retention_ms == 5
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint32, np.uint64])
+def test_offsets_may_be_numbers_of_numpys(tmp_path, time, kind):
+    """What is counted on from them does not overflow in their width."""
+
+    def story(home, number) -> list:
+        log = Log.create(
+            home / "topic-0",
+            LogConfig({"internal.segment.bytes": 3000}),
+            3,
+            scheduler=ManualScheduler(time),
+            time=time,
+        )
+        seen = []
+        for change in (
+            lambda: log.maybe_update_high_watermark(number(90)),
+            lambda: log.maybe_increment_log_start_offset(number(50), REASON),
+            lambda: log.flush_upto_offset_exclusive(number(80)),
+            lambda: log.roll(number(110)),
+            lambda: log.truncate_to(number(60)),
+            lambda: log.truncate_fully_and_start_at(number(120)),
+        ):
+            for _ in range(100):
+                log.append_as_leader(records(), leader_epoch=number(0))
+            change()
+            bounds = log.log_start_offset, log.high_watermark, log.recovery_point, log.log_end_offset
+            read = log.read(number(log.log_end_offset - 1), number(100)).records if log.log_end_offset == 103 else None
+            seen += [*bounds, *(segment.base_offset for segment in log.log_segments), read and read.size_in_bytes]
+        for _ in range(300):
+            log.append_as_leader(records(), leader_epoch=0)
+        seen.append([record.offset for record in log.read(120, 1 << 20).records.records()])
+        log.close()
+        return seen
+
+    assert story(tmp_path / "numpy", kind) == story(tmp_path / "python", int)
 
 
 def test_names_of_directories(tmp_path):

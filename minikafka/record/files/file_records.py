@@ -1,5 +1,6 @@
 """Record batches in a file."""
 
+import operator
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,7 +136,7 @@ class FileRecords:
             raise IllegalArgumentException(f"Slice from position {position} exceeds end position of {self}")
         if size < 0:
             raise IllegalArgumentException(f"Invalid size: {size} in read from {self}")
-        return min(size, current_size - position)
+        return min(operator.index(size), current_size - position)
 
     def batches(self) -> Iterator[FileChannelRecordBatch]:
         """The complete batches, of which only headers are read; see `file_batches`. Kafka: `FileRecords.batches`."""
