@@ -50,10 +50,10 @@ def ls(directory: Path, as_json: bool) -> None:
     """List the partitions of the log directory DIR, or show the one in DIR.
 
     The columns: the offsets from the log's start to its end (exclusive), and the high watermark of the last checkpoint;
-    segments and their bytes; the times of the first record and of the latest one; how far the cleaner has come, and the
-    dirty ratio (as without min.compaction.lag.ms and open transactions); and what is odd (`verify` finds more). Columns
-    that do not fit the terminal are left out; --json and a pipe get all of them. The exit code is 1 when something
-    could not be read.
+    segments and their bytes; the times of the first record on the disk and of the latest one; how far the cleaner has
+    come, and the dirty ratio (as without min.compaction.lag.ms and open transactions); and what is odd (`verify` finds
+    more). Columns that do not fit the terminal are left out; --json and a pipe get all of them. The exit code is 1 when
+    something could not be read, or stdout is closed.
     """
     directory = Path(os.path.abspath(directory))
     partitions, others = entries_of(directory)

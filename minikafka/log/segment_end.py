@@ -125,21 +125,38 @@ def last_entry(
 
 
 def first_timestamp(log: Path) -> int:
-    """The timestamp of the first record in ms, or its batch's largest if the header has no other; -1 if none.
+    """The timestamp of the first record in ms, or its batch's largest if the record cannot be read; -1 if none.
 
-    In a batch with LogAppendTime the header's base timestamp is the producer's, and no record's.
+    Most headers have it as base timestamp. With LogAppendTime that is the producer's, and no record's; with a delete
+    horizon it is the horizon; old formats, and a batch from which all records were removed, have none.
     """
     records = FileRecords.open(log, mutable=False)
     try:
         for batch in _whole_batches(records, 0):
             header = batch.load_batch_header()
-            of_the_producer = batch.timestamp_type is TimestampType.CREATE_TIME
-            if isinstance(header, RecordBatch) and of_the_producer and not header.has_delete_horizon:
+            if batch.timestamp_type is not TimestampType.CREATE_TIME:
+                return batch.max_timestamp
+            if isinstance(header, RecordBatch) and header.count and not header.has_delete_horizon:
                 return header.base_timestamp
-            return batch.max_timestamp
+            try:
+                for record in batch:
+                    return record.timestamp
+            except _UNREADABLE:
+                return batch.max_timestamp
         return NO_TIMESTAMP
     finally:
         records.close_handlers()
+
+
+def noted_timestamp(log: Path) -> int | None:
+    """The largest timestamp (ms) of a sealed segment, as its time index tells; -1 where that has no entry, None where
+    there is no time index. Raises OSError.
+    """
+    time_index = log.with_suffix(TIME_INDEX_FILE_SUFFIX)
+    if not time_index.is_file():
+        return None
+    entry = _last_entry_of(time_index, TIME_ENTRY)
+    return NO_TIMESTAMP if entry is None else entry[0]
 
 
 def _whole_batches(records: FileRecords, position: int) -> Iterator[FileChannelRecordBatch]:

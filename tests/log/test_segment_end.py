@@ -8,8 +8,12 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.segment_end import find_end, first_timestamp
 from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.batch_header import write_header
 from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.format.record import SimpleRecord
+from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD
+from minikafka.record.format.timestamp_type import TimestampType
 
 NOW = 1_700_000_000_000
 
@@ -42,3 +46,36 @@ def test_the_first_timestamp_is_the_one_that_a_reader_of_the_first_record_gets(t
         log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, *records), leader_epoch=0)
         (batch,) = log.log_segments[0].log.batches()
         assert first_timestamp(log.log_segments[0].log.file) == first == next(iter(batch)).timestamp
+
+
+def emptied() -> MemoryRecords:
+    """A batch whose records a compaction has removed."""
+    builder = MemoryRecordsBuilder()
+    builder.append(NOW - 7, b"k", b"v")
+    batch = builder.build().first_batch()
+    header = bytearray(batch.buffer[:RECORD_BATCH_OVERHEAD])
+    write_header(
+        header, 0, base_offset=0, last_offset_delta=0, size_in_bytes=RECORD_BATCH_OVERHEAD, magic=2,
+        compression_type=CompressionType.NONE, timestamp_type=TimestampType.CREATE_TIME, base_timestamp=NOW - 7,
+        max_timestamp=NOW - 7, producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=False,
+        is_control_batch=False, is_delete_horizon_set=False, partition_leader_epoch=0, num_records=0,
+    )  # fmt: skip
+    return MemoryRecords(header)
+
+
+@pytest.mark.parametrize("compression", [CompressionType.NONE, CompressionType.GZIP])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_it_is_the_first_records_also_in_old_sets_behind_emptied_batches_and_with_a_delete_horizon(
+    tmp_path, magic, compression
+):
+    records = [SimpleRecord(NOW - late_by, b"k", b"v") for late_by in (5, 9, 0)]
+    segment = tmp_path / f"{0:020}.log"
+    behind = [emptied().buffer, MemoryRecords.with_records(compression, *records, magic=magic).buffer]
+    segment.write_bytes(b"".join(behind))
+    assert first_timestamp(segment) == (-1 if magic == 0 else NOW - 5)
+    if magic == 2:
+        builder = MemoryRecordsBuilder(compression, delete_horizon_ms=NOW + 1000)
+        for record in records:
+            builder.append(*record)
+        segment.write_bytes(builder.build().buffer)
+        assert first_timestamp(segment) == NOW - 5

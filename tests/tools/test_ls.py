@@ -22,6 +22,9 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.segment_end import find_end
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.tools.ls import listing_table
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.golden.places import GOLDEN
@@ -30,6 +33,7 @@ from tests.tools.kafkas_cleaning import log_to_clean
 
 ROOT = Path(__file__).parents[2]
 LAST_LOG = f"{68:020d}.log"
+NOW = 1_700_000_000_000
 
 
 @pytest.fixture
@@ -48,6 +52,21 @@ def listed(directory: Path, code: int = 0) -> dict:
     """The one partition there."""
     (partition,) = json.loads(run(directory, "--json", code=code).stdout)["partitions"]
     return partition
+
+
+def test_the_latest_record_may_lie_in_an_earlier_segment(tmp_path):
+    """Old records were sent again behind it. A time index may lie, or be gone."""
+    with Log.open(tmp_path / "t-0") as log:
+        for late_by in (50, 0, 90, 70):
+            record = SimpleRecord(NOW - late_by, b"k", b"v")
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), leader_epoch=0)
+            log.roll()
+    assert listed(tmp_path / "t-0")["last_timestamp"] == NOW
+    time_indexes = sorted((tmp_path / "t-0").glob("*.timeindex"))
+    time_indexes[0].write_bytes((NOW + 5).to_bytes(8, "big") + bytes(4))
+    assert listed(tmp_path / "t-0")["last_timestamp"] == NOW
+    time_indexes[1].unlink()
+    assert listed(tmp_path / "t-0")["last_timestamp"] == NOW
 
 
 def test_a_log_that_kafka_closed(log_dir):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import IOException, KafkaException, NumberFormatException
-from minikafka.common.java.java_numbers import parse_long
+from minikafka.common.java.java_numbers import LONG_MAX, parse_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -28,7 +28,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import objection_to
-from minikafka.log.segment_end import SegmentEnd, find_end, first_timestamp
+from minikafka.log.segment_end import SegmentEnd, find_end, first_timestamp, noted_timestamp
 from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.tools.checkpoints import beyond_the_end
 from minikafka.tools.failure import describe, naming
@@ -169,13 +169,29 @@ def _look_at_log(segments: list[_Segment], listing: PartitionListing) -> None:
     listing.log_end_offset = segments[-1].base_offset if end.next_offset is None else end.next_offset
     if end.bytes_behind:
         listing.findings.append(f"{end.bytes_behind} bytes behind the last batch")
-    timestamps = iter(reversed(segments[:-1]))
-    while end.last_timestamp == NO_TIMESTAMP and (earlier := next(timestamps, None)) is not None:
-        end = _find_end(earlier)
     if first is not None:
         with naming(first.log):
             listing.first_timestamp = _time(first_timestamp(first.log))
-    listing.last_timestamp = _time(end.last_timestamp)
+    listing.last_timestamp = _time(_largest_timestamp(segments[:-1], end.last_timestamp))
+
+
+def _largest_timestamp(earlier: list[_Segment], of_last: int) -> int:
+    """The largest of all segments. Of `earlier` ones those are looked at whose time index tells a larger one than is
+    known so far; an index may lie.
+    """
+    largest = of_last
+    noted = [(_noted(segment), segment) for segment in earlier]
+    for timestamp, segment in sorted(noted, reverse=True):
+        if timestamp <= largest:
+            break
+        largest = max(largest, _find_end(segment).last_timestamp)
+    return largest
+
+
+def _noted(segment: _Segment) -> int:
+    with naming(segment.log):
+        timestamp = noted_timestamp(segment.log)
+    return LONG_MAX if timestamp is None else timestamp
 
 
 def _find_end(segment: _Segment) -> SegmentEnd:
