@@ -31,6 +31,7 @@ from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, naming
 from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in
 from minikafka.tools.printable import tell
+from minikafka.tools.recover.cluster_settings import cluster_settings_in
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
@@ -108,8 +109,8 @@ def recover(
     _only_for(
         "a log directory", {"--topic-config": topic_configs, "--broker-config": broker_config, "--threads": threads}
     )
-    config = config_of(configs)
     partition = parse_topic_partition_name(directory)
+    config = config_of(configs, _noted_tier(directory.parent, partition.topic))
     _warn_of_a_start(directory.parent, directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
@@ -139,6 +140,16 @@ def recover(
                 return
             for line in _report(directory, arguments, state, changes, dry_run=dry_run):
                 tell(line)
+
+
+def _noted_tier(log_dir: Path, topic: str) -> dict[str, object]:
+    """Whether a topic has a remote tier, where the metadata log beside it says so."""
+    try:
+        cluster = cluster_settings_in(log_dir)
+    except TOLD:
+        return {}
+    settings = {} if cluster is None else cluster.topics.get(topic, {})
+    return {name: value for name, value in settings.items() if name == "remote.storage.enable"}
 
 
 def _warn_of_a_start(log_dir: Path, partition: Path | None) -> None:

@@ -46,7 +46,7 @@ from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.golden.places import GOLDEN
 from tests.slow.fuzz.origins import Origins
 from tests.slow.fuzz.tool_runs import difference, tree
-from tests.tools.noted_topics import config, no_topic, topic
+from tests.tools.noted_topics import config, no_topic, note_topics, topic
 
 NOW_MS = 1_795_240_760_000
 ORIGINS = ("mixed", "orders", "old", "compacted", "drawn-1", "drawn-2", "drawn-4", "drawn-8")
@@ -686,6 +686,27 @@ def test_settings_of_a_topic_that_is_not_there_are_refused(log_dir):
     assert refused(log_dir, "--topic-config", "orders:retention.ms=x") == told
     stderr = run(log_dir, "--topic-config", "orders:flush.msg=5").stderr
     assert stderr == "Warning: Unknown topic config name: flush.msg\n"
+
+
+@pytest.mark.parametrize("by", ["option", "metadata log"])
+def test_a_topic_that_may_begin_in_a_remote_tier_is_refused(log_dir, tmp_path, by):
+    """Its log start and first epochs would be lost. A broker without a tier goes by what is here, as Kafka does."""
+    tiered = ("--topic-config", "orders:remote.storage.enable=true") if by == "option" else ()
+    if by == "metadata log":
+        note_topics(log_dir, {"orders": {"remote.storage.enable": "true"}})
+    before = tree(log_dir)
+    for options in ((), ("--dry-run",)):
+        assert "has remote.storage.enable=true, so the log may begin in a remote" in refused(log_dir, *tiered, *options)
+    told = run(log_dir / "orders-1", *(("--config", "remote.storage.enable=true") if tiered else ()), code=1).stderr
+    assert f"{log_dir / 'orders-1'}: the topic has remote.storage.enable=true" in told
+    assert not difference(before, tree(log_dir))
+    file = tmp_path / "server.properties"
+    for system, options in (("true", ("--topic-config", "orders:remote.storage.enable=false")), ("false", tiered)):
+        file.write_text(f"node.id=1\nremote.log.storage.system.enable={system}\n")
+        if system == "true":
+            assert "may begin in a remote tier" in refused(log_dir, *tiered, "--broker-config", str(file))
+        run(log_dir, "--broker-config", str(file), *options)
+    run(log_dir / "orders-1", "--config", "remote.storage.enable=false")
 
 
 def test_nobody_is_asked_where_nobody_can_answer(log_dir):

@@ -44,6 +44,17 @@ def config_of(settings: tuple[str, ...], defaults: Mapping[str, object] | None =
     return LogConfig({**(defaults or {}), **overrides})
 
 
+def require_no_remote_tier(directory: Path, config: LogConfig) -> None:
+    """Raises IllegalArgumentException where a remote tier has the beginning of the log: a start keeps the log start and
+    the epochs that are there, and here nobody knows of them. Kafka: `UnifiedLog.isRemoteLogEnabled`.
+    """
+    if config.values["remote.storage.enable"]:
+        raise IllegalArgumentException(
+            f"{directory}: the topic has remote.storage.enable=true, so the log may begin in a remote tier, which is "
+            "not looked at here; if it does not, say so with remote.storage.enable=false"
+        )
+
+
 def warn_of_unknown_names(settings: Iterable[str]) -> None:
     """Tell of each name that Kafka does not have, because it changes nothing."""
     for name in settings:
@@ -151,6 +162,7 @@ def made_ready(
     notes of the partition, by the names of the checkpoints.
     If the block fails, the directory is as it was before (`undoable`). It is `taken`.
     """
+    require_no_remote_tier(directory, config)
     with ExitStack() as until_the_end:
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself

@@ -61,7 +61,13 @@ from minikafka.tools.recover.before_recovery import (
 )
 from minikafka.tools.recover.cluster_settings import cluster_settings_in, meta_properties_in, node_id_in
 from minikafka.tools.recover.log_state import state_of
-from minikafka.tools.recover.offline_log import expected_of, locked, require_no_link, warn_of_unknown_names
+from minikafka.tools.recover.offline_log import (
+    expected_of,
+    locked,
+    require_no_link,
+    require_no_remote_tier,
+    warn_of_unknown_names,
+)
 from minikafka.tools.recover.undo import CHECKPOINTS, require_nothing_to_undo_there, take_back, undoable
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.verify.findings import NextStart
@@ -71,10 +77,12 @@ from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
 _THREADS_SETTING, _EXPIRATION_SETTING = "num.recovery.threads.per.data.dir", "producer.id.expiration.ms"
+_TIERED_SETTING = "remote.log.storage.system.enable"
 _OF_LOADING = ConfigDef(
     [
         ConfigKey(_THREADS_SETTING, Type.INT, 2, Range(1)),
         ConfigKey(_EXPIRATION_SETTING, Type.INT, 86_400_000, Range(1)),
+        ConfigKey(_TIERED_SETTING, Type.BOOLEAN, False),
     ]
 )
 """What a broker's file says of loading logs, beside the settings of topics. Kafka: `AbstractKafkaConfig.CONFIG_DEF`."""
@@ -84,13 +92,14 @@ _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "File
 
 class Settings(NamedTuple):
     """Settings of the logs: `default` for topics without their own, `topics` by name; how many `threads` load them;
-    how long `producers` are remembered, None for Kafka's default.
+    how long `producers` are remembered, None for Kafka's default; whether there may be a remote tier.
     """
 
     default: dict[str, object]
     topics: dict[str, dict[str, object]]
     threads: int
     producers: ProducerStateManagerConfig | None = None
+    may_be_tiered: bool = True
 
     def config_of(self, topic: str) -> LogConfig:
         """Raises ConfigException."""
@@ -156,7 +165,8 @@ def settings_of(
     of_loading = _OF_LOADING.parse(broker)
     threads = threads or cast(int, of_loading[_THREADS_SETTING])
     producers = ProducerStateManagerConfig(producer_id_expiration_ms=cast(int, of_loading[_EXPIRATION_SETTING]))
-    return Settings({**log_settings(broker), **overrides}, topics, threads, producers)
+    may_be_tiered = broker_config is None or cast(bool, of_loading[_TIERED_SETTING])
+    return Settings({**log_settings(broker), **overrides}, topics, threads, producers, may_be_tiered)
 
 
 def recover_log_dir(
@@ -181,6 +191,8 @@ def recover_log_dir(
             for directory in directories:
                 if not follow_links:
                     require_no_link(directory)
+                if settings.may_be_tiered:
+                    require_no_remote_tier(directory, settings.config_of(parse_topic_partition_name(directory).topic))
                 if not dry_run:
                     require_nothing_to_undo_there(directory)
             if not dry_run:
