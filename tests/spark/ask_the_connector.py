@@ -3,8 +3,9 @@
     python -m tests.spark.ask_the_connector BOOTSTRAP_SERVERS LOG_DIR JARS CASES STREAMS
 
 CASES and STREAMS are lists of numbers: which of them are asked. The answer has a list for each, how many tasks a query
-with `maxRecordsPerPartition` has, under `ours` a few of the cases as the data source answers them through Spark, and
-under `gone` what a stream of each answers that is started again when one of its topics was deleted.
+with `maxRecordsPerPartition` has, under `ends` where the micro-batches of a few streams end, under `ours` a few of the
+cases as the data source answers them through Spark, and under `gone` what a stream of each answers that is started
+again when one of its topics was deleted.
 """
 
 import json
@@ -20,6 +21,7 @@ from confluent_kafka.admin import AdminClient
 from benchmarks.spark_bench_session import session
 from tests.spark.connector_cases import (
     CASES,
+    CUT,
     GONE,
     READ_ON,
     REFUSED,
@@ -56,6 +58,13 @@ class Connector:
             return self._spark.table(f"stream{number}").collect()
 
         return answered(run)
+
+    def ends(self, options: dict[str, str]) -> list[dict]:
+        """Where each micro-batch ends of a stream that reads what is there now."""
+        writer = self._frame(self._spark.readStream, Case(options, {})).writeStream.format("noop")
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return [json.loads(progress.json)["sources"][0]["endOffset"] for progress in query.recentProgress]
 
     def tasks(self, options: dict[str, str]) -> int:
         return self._frame(self._spark.read, Case(options, {})).rdd.getNumPartitions()
@@ -112,6 +121,7 @@ def main(servers: str, log_dir: str, jars: str, cases: str, streams: str) -> Non
         told = {
             "batch": list(pool.map(connector.batch, [CASES[number] for number in json.loads(cases)])),
             "stream": list(pool.map(connector.stream, [(number, STREAMS[number]) for number in json.loads(streams)])),
+            "ends": list(pool.map(connector.ends, CUT)),
             "tasks": connector.tasks(SIX_TASKS),
             "ours": list(pool.map(ours, THROUGH_SPARK)),
         }

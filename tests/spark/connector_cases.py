@@ -270,5 +270,10 @@ SIX_TASKS = {
     "endingOffsets": _of_a(100, 50),
 }
 
+CUT = [
+    # Where streams of several partitions are cut into micro-batches: a share of less than one offset is one.
+    {"subscribePattern": "a|b", **_FROM_START, "maxOffsetsPerTrigger": "30"},
+    {"subscribePattern": "a|b", **_FROM_START, "maxOffsetsPerTrigger": "77", "minOffsetsPerTrigger": "9"},
+]
 THROUGH_SPARK = [case for case in CASES if case.options.keys() & {"assign", "subscribePattern"} and case.connector][:3]
 """These are asked of the data source with all of Spark around it, too."""

@@ -20,6 +20,7 @@ from tests.absent import in_ci
 from tests.librdkafka_clients import AdminClient, Producer
 from tests.spark.connector_cases import (
     CASES,
+    CUT,
     DELETED,
     READ_ON,
     REFUSED,
@@ -83,6 +84,18 @@ def stream(log_dir: Path, case: Case) -> Answer:
     except (KafkaException, IllegalArgumentException):
         return REFUSED
     return counted((row["topic"], row["partition"], row["offset"]) for row in read)
+
+
+def ends(log_dir: Path, options: dict[str, str]) -> list[dict]:
+    """Where the micro-batches of a stream end that reads what is there now."""
+    source = KafkaLogDataSource({"path": str(log_dir), **options})
+    reader = source.streamReader(source.schema())
+    start, found = reader.initialOffset(), []
+    reader.prepareForTriggerAvailableNow()
+    while (end := reader.latestOffset(start, reader.getDefaultReadLimit())) != start:
+        found.append({topic: offsets for topic, offsets in end.items() if topic in TOPICS})
+        start = end
+    return found
 
 
 def tasks(log_dir: Path, options: dict[str, str]) -> int:
@@ -165,6 +178,11 @@ def test_streams_tell_of_a_topic_that_is_gone_and_go_on_without_it(told):
     answers = [case.connector for case in READ_ON]
     assert differences(READ_ON, told["gone"]["connector"], answers) == []
     assert differences(READ_ON, told["gone"]["ours"], answers) == []
+
+
+def test_micro_batches_are_cut_where_the_connector_cuts_them(log_dir, told):
+    assert [ends(log_dir, options) for options in CUT] == told["ends"]
+    assert all(len(found) > 2 for found in told["ends"])
 
 
 def test_tasks_are_as_many(log_dir, told):

@@ -1,6 +1,7 @@
 """A stream of the records that a broker writes into a directory, followed without the broker."""
 
 import logging
+import math
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -130,7 +131,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def latestOffset(self, start: Told, limit: ReadLimit) -> Told:
-        """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has.
+        """Where the micro-batch from `start` on ends; a limit is shared by the partitions (`_limited`).
 
         Raises CorruptRecordException, where a loss ends the query, for a log that is gone, ends before `start` or is
         another topic's.
@@ -314,17 +315,20 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
-    """`ends` brought so close to `before` that no more than `limit` offsets lie between, but at least one if any do."""
-    total = sum(ends[name] - before[name] for name in ends)
-    if total <= limit:
+    """`ends` brought closer to `before`: the partitions share `limit` offsets in proportion to what each of them has.
+
+    A share is rounded down; but a partition that has an offset gets one, so that none starves, and there may be a few
+    more than `limit`. Spark: `KafkaMicroBatchStream.rateLimit`, with its arithmetic.
+    """
+    total = float(sum(ends[name] - before[name] for name in ends))
+    if total < 1:
         return ends
-    limited, left = {}, max(1, limit)
-    for name in sorted(ends):
-        available = ends[name] - before[name]
-        share = min(available, left, -(-available * max(1, limit) // total))
-        limited[name] = before[name] + share
-        left -= share
-    return limited
+
+    def share(available: int) -> int:
+        prorated = limit * (available / total)
+        return math.ceil(prorated) if prorated < 1 else math.floor(prorated)
+
+    return {name: min(end, before[name] + share(end - before[name])) for name, end in ends.items()}
 
 
 def _another_topic(
