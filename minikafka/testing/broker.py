@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
+from minikafka.common.bytes_like import plain_bytes
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
 from minikafka.common.java.java_numbers import INT_MAX, require_number
@@ -158,7 +159,7 @@ class Broker:
         `timestamp_ms`: of all of them, in ms since 1970; None: what the broker's clock shows. Nothing that was injected
         is in the way. Raises what a producer would be told, such as UnknownTopicOrPartitionException.
         """
-        return self._own().append(topic, partition, [(key, value) for value in values], timestamp_ms)
+        return self._own().append(topic, partition, [_key_and_value((key, value)) for value in values], timestamp_ms)
 
     def records(self, topic: str, partition: int) -> list[Kept]:
         """All records of a partition from its log start on, in order. Raises UnknownTopicOrPartitionException."""
@@ -257,4 +258,5 @@ def _require_times(times: object) -> None:
 
 
 def _key_and_value(record: bytes | KeyAndValue) -> KeyAndValue:
-    return record if isinstance(record, tuple) else (None, record)
+    key, value = record if isinstance(record, tuple) else (None, record)
+    return plain_bytes(key), plain_bytes(value)

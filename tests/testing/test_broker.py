@@ -1,5 +1,6 @@
 """`minikafka.testing.Broker`: what a test of a program that talks to Kafka wants of a broker."""
 
+import array
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import NewTopic
@@ -84,17 +86,17 @@ def test_each_thread_gets_the_answers_to_its_own_questions(process):
     assert told == {topic: list(range(first, first + 200)) for topic, first in firsts.items()}
 
 
-class Value(bytes):
+class Name(str):
     """A class that another process does not know."""
 
 
 @pytest.mark.slow
 def test_a_question_that_cannot_be_understood_ends_nothing(monkeypatch):
-    monkeypatch.setattr(Value, "__module__", "__main__")
-    monkeypatch.setattr(sys.modules["__main__"], "Value", Value, raising=False)
+    monkeypatch.setattr(Name, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "Name", Name, raising=False)
     with Broker(topics={"a": 1}, process=True) as broker:
-        with pytest.raises(AttributeError, match="Value"):
-            broker.append("a", 0, Value(b"x"))
+        with pytest.raises(AttributeError, match="Name"):
+            broker.append(Name("a"), 0, b"x")
         assert broker.append("a", 0, b"x") == 0
 
 
@@ -284,6 +286,17 @@ def test_an_answer_is_late(broker):
     started = time.monotonic()
     AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=PATIENCE_S)
     assert time.monotonic() - started >= 0.2
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_what_holds_bytes_is_stored_as_the_bytes_that_it_holds(process):
+    given = [np.bytes_(b"a\0"), bytearray(b"b"), array.array("H", [1, 2]), None]
+    with Broker(records={"a": given[:2], "b": [(given[0], given[2])]}, process=process) as broker:
+        broker.append("a", 0, *given[2:], key=given[0])
+        assert [record.value for record in broker.records("a", 0)] == [b"a\0", b"b", given[2].tobytes(), None]
+        assert broker.records("a", 0)[-1].key == broker.records("b", 0)[0].key == b"a\0"
+    with pytest.raises(TypeError, match="bytes-like"):
+        Broker(records={"a": ["text"]}, process=process)
 
 
 def test_a_whole_response():

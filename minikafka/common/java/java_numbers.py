@@ -17,7 +17,8 @@ INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 """The smallest and the largest 64-bit number. Java: `Long.MIN_VALUE`, `Long.MAX_VALUE`."""
 
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"(?=[+-]?\d)([+-]?)0*(\d*)")
+_LARGEST_CHAR = "\uffff"  # Java reads numbers char by char, and a digit beyond is two of them
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
 _HEXADECIMAL_DOUBLE = re.compile(r"([+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
 _BLANKS = "".join(map(chr, range(33)))
@@ -73,7 +74,9 @@ def require_number(what: str, number: object, least: int, most: int) -> None:
 
 
 def _parse(text: str, smallest: int, largest: int) -> int:
-    # 4300 digits are where Python's own limit begins; every such number is out of range anyway.
-    if len(text) < 4000 and _INTEGER.fullmatch(text) and smallest <= (number := int(text)) <= largest:
-        return number
+    if (matched := _INTEGER.fullmatch(text)) and max(text) <= _LARGEST_CHAR:
+        # 4300 digits are where Python's own limit begins; a number with so many is out of range anyway.
+        sign, digits = matched.groups()
+        if len(digits) < 4000 and smallest <= (number := int(sign + (digits or "0"))) <= largest:
+            return number
     raise NumberFormatException(f'For input string: "{text}"')

@@ -4,6 +4,7 @@ import operator
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from minikafka.common.bytes_like import plain_bytes
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NullPointerException
 from minikafka.common.java.java_numbers import INT_MAX, to_long
 from minikafka.record.codecs.compression import Compression, CompressionType
@@ -402,12 +403,8 @@ def _plain(
 
     Raises TypeError for what is no whole number or no bytes.
     """
-    headers = tuple(Header(name, _bytes_of(data)) for name, data in headers)
-    return operator.index(timestamp), _bytes_of(key), _bytes_of(value), headers
-
-
-def _bytes_of(data: bytes | None) -> bytes | None:
-    return data if data is None or type(data) is bytes else memoryview(data).tobytes()
+    headers = tuple(Header(name, plain_bytes(data)) for name, data in headers)
+    return operator.index(timestamp), plain_bytes(key), plain_bytes(value), headers
 
 
 def _known(number: int | None) -> int:

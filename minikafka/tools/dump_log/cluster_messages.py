@@ -25,7 +25,7 @@ def snapshot_end(name: str) -> int | None:
     Names of snapshots in the order of their offsets are in the order of the alphabet. Kafka: `Snapshots.parse`.
     """
     offset, dash = name[:_OFFSET_DIGITS], name[_OFFSET_DIGITS : _OFFSET_DIGITS + 1]
-    return int(offset) if name.endswith(SNAPSHOT_SUFFIX) and dash == "-" and offset.isdigit() else None
+    return int(offset) if name.endswith(SNAPSHOT_SUFFIX) and dash == "-" and offset.isdecimal() else None
 
 
 def newest_snapshot(names: Iterable[str]) -> str | None:
