@@ -14,7 +14,12 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import Log
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.record.kernels.record_columns import kernel_in_use, use_compiled_kernel
 from minikafka.spark.source import batch_runs_on_disk, record_rows
 from minikafka.spark.source.data_source import KafkaLogDataSource
@@ -144,6 +149,21 @@ def test_timestamps_bound_a_query_as_the_first_record_that_is_no_earlier(one):
     with pytest.raises(IllegalArgumentException, match="No record of drawn-3"):
         rows(one.directory, startingTimestamp=NOW + 99999)
     assert rows(one.directory, startingTimestamp=NOW + 99999, startingOffsetsByTimestampStrategy="latest") == []
+
+
+def test_a_time_is_looked_for_behind_the_segment_in_which_kafka_gives_up(tmp_path):
+    """The first segment's largest timestamp is that of a record below the log start."""
+    with Log.open(tmp_path / "t-0") as log:
+        for timestamp in (NOW, NOW - 50, NOW):
+            if timestamp == NOW:
+                log.roll()
+            record = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(timestamp, b"k", b"v"))
+            log.append_as_leader(record, leader_epoch=0)
+        log.update_high_watermark(3)
+        log.maybe_increment_log_start_offset(1, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+        assert log.fetch_offset_by_timestamp(NOW - 10) is None
+    OffsetCheckpointFile(tmp_path / "log-start-offset-checkpoint").write({TopicPartition("t", 0): 1})
+    assert [row["offset"] for row in rows(tmp_path, bounds="log_end", startingTimestamp=NOW - 10)] == [2]
 
 
 def test_filters_spare_reading_and_lose_nothing(one):

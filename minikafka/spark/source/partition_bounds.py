@@ -177,7 +177,8 @@ def first_offset_at(
     """The first offset within `bounds` whose record has `timestamp` (ms) or a later one, None for none; and what the
     first damage before it hides, which may be an earlier one.
 
-    Kafka: `UnifiedLog.fetchOffsetByTimestamp`, which fails at a damage.
+    Kafka: `UnifiedLog.fetchOffsetByTimestamp`, which fails at a damage, and looks no further than the first segment
+    whose largest timestamp is late enough, also where that is of a record below the log start.
     """
     hidden: Hidden | None = None
     for path, found in _batches_and_damages_at(partition, timestamp, bounds):
