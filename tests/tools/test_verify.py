@@ -365,8 +365,17 @@ def test_a_partition_that_waits_for_deletion_was_not_closed(log_dir):
 
 def test_epochs_below_a_forgotten_log_start(log_dir):
     """DeleteRecords cuts the epochs at once; the start itself is forgotten by a kill before its checkpoint."""
-    (log_dir / "mixed-0/leader-epoch-checkpoint").write_text("0\n1\n0 30\n")
-    assert verify(log_dir, code=0) == []
+    epochs = log_dir / "mixed-0" / "leader-epoch-checkpoint"
+    for first, log_start, is_noted in ((30, 0, True), (30, 17, True), (30, 30, False), (0, 0, False)):
+        epochs.write_text(f"0\n1\n0 {first}\n")
+        (log_dir / "log-start-offset-checkpoint").write_text(f"0\n1\nmixed 0 {log_start}\n")
+        told = json.loads(CliRunner().invoke(main, ["verify", "--json", str(log_dir)]).stdout)
+        what = (
+            "the batch has leader epoch 0, and leader-epoch-checkpoint begins at offset 30: normal where a kill has "
+            "lost a log start, else epochs are lost"
+        )
+        assert told["findings"] == [] and [note["what"] for note in told["notes"]] == [what] * is_noted
+        assert all(log_start - 10 < note["offset"] <= log_start for note in told["notes"])
 
 
 def test_a_batch_that_was_compacted_away(tmp_path):

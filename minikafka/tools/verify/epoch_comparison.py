@@ -8,19 +8,22 @@ from pathlib import Path
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, read_bounded
-from minikafka.tools.verify.findings import OpenFinding, VerifiedBatch
+from minikafka.tools.verify.findings import Note, OpenFinding, VerifiedBatch
 
 
 class EpochComparison:
     """The leader epochs of `file`, compared with those that the batches have.
 
-    - Epochs are cut off at a new log start at once, whereas a kill may lose the start itself.
+    - Epochs are cut off at a new log start at once, whereas a kill may lose the start itself. Then there are batches
+      before the first epoch, from `log_start_offset` on, also after later clean stops. It is None where nobody knows it.
     - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
     """
 
-    def __init__(self, file: Path, report: Callable[[OpenFinding], None]):
+    def __init__(self, file: Path, report: Callable[[OpenFinding], None], log_start_offset: int | None):
         self.file = file
         self._report = report
+        self._log_start_offset = log_start_offset
+        self._before_first: VerifiedBatch | None = None  # the first batch there
         self._entries: list[EpochEntry] | None = None
         self._starts: list[int] = []
         self._contradictions: dict[int, OpenFinding] = {}  # by the epoch of the batch
@@ -43,15 +46,31 @@ class EpochComparison:
         """The next batch of the log."""
         if batch.leader_epoch == -1:
             self._contradictions = {e: d for e, d in self._contradictions.items() if d.offset > batch.last_offset}
+            self._before_first = None
             return
-        first_known = self._starts[0] if self._starts else 0
-        if self._entries is None or batch.base_offset < first_known or batch.leader_epoch in self._contradictions:
+        if self._entries is None or batch.leader_epoch in self._contradictions:
+            return
+        if self._starts and batch.base_offset < self._starts[0]:
+            start = self._log_start_offset
+            if start is not None and batch.last_offset >= start and max(batch.base_offset, start) < self._starts[0]:
+                self._before_first = self._before_first or batch
             return
         found = bisect_right(self._starts, batch.base_offset) - 1
         epoch = self._entries[found].epoch if found >= 0 else None
         if epoch != batch.leader_epoch:
             what = f"the batch has leader epoch {batch.leader_epoch}, the checkpoint says {epoch} for its offset"
             self._contradictions[batch.leader_epoch] = OpenFinding(self.file, None, batch.base_offset, what)
+
+    def note_of(self, partition: Path) -> Note | None:
+        """What is to be said of batches before the first epoch; None where there are none."""
+        batch = self._before_first
+        if batch is None:
+            return None
+        what = (
+            f"the batch has leader epoch {batch.leader_epoch}, and {self.file.name} begins at offset "
+            f"{self._starts[0]}: normal where a kill has lost a log start, else epochs are lost"
+        )
+        return Note(partition, batch.base_offset, what)
 
     def finish(self, log_end_offset: int, waits_for_deletion: bool) -> None:
         """All batches have passed."""

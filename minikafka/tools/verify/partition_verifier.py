@@ -162,13 +162,19 @@ class PartitionVerifier:
         self._snapshots = SnapshotComparison(
             snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading
         )
-        self._epochs = EpochComparison(self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME, self._found)
+        self._epochs = EpochComparison(
+            self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME,
+            self._found,
+            None if self._is_metadata_log else self._next_start.log_start_offset,
+        )
         if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
             self._reading(self._epochs.read)
         log_end_offset = self._verify_segments(base_offsets, names)
         self._snapshots.finish(log_end_offset)
         if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
             self._epochs.finish(log_end_offset, self._waits_for_deletion)
+            if (note := self._epochs.note_of(self._directory)) is not None:
+                self._note(note)
         elif log_end_offset and base_offsets:
             self._found(OpenFinding(self._epochs.file, None, None, "the file is missing"))
         if PARTITION_METADATA_FILE_NAME in names:
