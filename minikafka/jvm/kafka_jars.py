@@ -16,7 +16,7 @@ from typing import Any
 from minikafka.common.at_hand import LOCK_EX, flock
 from minikafka.common.draft_file import draft_of, remove_left_drafts
 from minikafka.jvm.cache import cache_dir
-from minikafka.jvm.jar_digests import is_as_published
+from minikafka.jvm.jar_digests import is_as_published, jars_of
 from minikafka.jvm.java_home import JavaNotFoundError, java_command
 from minikafka.jvm.java_network import BUNDLE_VARIABLES, use_this_machines_network
 
@@ -53,7 +53,7 @@ def kafka_classpath(part: str = "broker") -> list[str]:
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
-    """The same paths from the cache alone; None when the list of them, or a jar, is missing or damaged."""
+    """The same paths from the cache alone; None when the list of them, or a jar, is missing, short or damaged."""
     listed = _list_file(part)
     try:
         if not listed.is_file():  # a pipe would never be read to its end
@@ -61,7 +61,12 @@ def cached_classpath(part: str = "broker") -> list[str] | None:
         jars = [str(cache_dir() / line) for line in listed.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
         return None
-    return jars if jars and all(map(_is_jar, jars)) else None
+    return jars if not _missing(part, jars) and all(map(_is_jar, jars)) else None
+
+
+def _missing(part: str, jars: Iterable[str]) -> list[str]:
+    """The names of the jars that the part has, and `jars` has not."""
+    return sorted(jars_of(part) - {Path(jar).name for jar in jars})
 
 
 def _is_jar(path: str) -> bool:
@@ -86,6 +91,11 @@ def _fetch(part: str) -> list[str]:
         raise KafkaJarsUnavailableError(
             f"{removed[0].name}, as it was fetched, is not the jar of that name that belongs to Kafka {KAFKA_VERSION}. "
             "It was removed: run `minikafka fetch` again where Maven Central itself answers."
+        )
+    if missing := _missing(part, jars):
+        raise KafkaJarsUnavailableError(
+            f"{missing[0]} did not come, and {len(missing) - 1} more of the jars that Kafka {KAFKA_VERSION} needs: who "
+            "answered left out what they depend on. Run `minikafka fetch` again where Maven Central itself answers."
         )
     if broken := [jar for jar in jars if not _is_jar(jar)]:
         raise KafkaJarsUnavailableError(f"{broken[0]} is no jar, or only a part of one: install pyspark anew.")

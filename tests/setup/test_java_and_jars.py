@@ -62,6 +62,7 @@ def jars(monkeypatch, tmp_path):
     digest = write_jar(tmp_path / "published.jar")
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(jar_digests, "pinned_digests", lambda: {jar.name: digest for jar in found[:2]})
+    monkeypatch.setattr(kafka_jars, "jars_of", lambda part: {jar.name for jar in found[:2]})
 
     def resolve(_coordinates, **_):
         for jar in found:
@@ -150,6 +151,26 @@ def test_the_table_has_each_jar_and_each_source():
     jars = [Path(jar) for jar in kafka_jars.kafka_classpath() if not Path(jar).name.startswith("scala-library")]
     assert jar_digests.pinned_digests().keys() == {jar.name for jar in [*jars, *source_jars(kafka_jars.KAFKA_VERSION)]}
     assert kafka_jars.wrong_jars(map(str, jars)) == []
+    assert jar_digests.jars_of("broker") == {jar.name for jar in jars}
+    storage = [Path(jar).name for jar in kafka_jars.kafka_classpath("storage")]
+    assert jar_digests.jars_of("storage") == {name for name in storage if not name.startswith("scala-library")}
+
+
+def test_a_mirror_that_leaves_out_what_kafka_needs_is_told(jars, monkeypatch):
+    monkeypatch.setattr(kafka_jars, "_resolve", lambda *_, **__: [str(jars[0]), str(jars[2])])
+    write_jar(jars[0])
+    write_jar(jars[2])
+    with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match=r"org\.one_b-1\.jar did not come, and 0 more"):
+        kafka_jars.fetch("storage")
+    assert kafka_jars.cached_classpath("storage") is None
+
+
+def test_a_list_from_which_somebody_has_cut_a_jar_counts_as_missing(jars):
+    kafka_jars.fetch("storage")
+    [listed] = jars[0].parents[2].glob("kafka-storage-*.txt")
+    listed.write_text("".join(listed.read_text().splitlines(keepends=True)[1:]))
+    assert kafka_jars.cached_classpath("storage") is None
+    assert kafka_jars.kafka_classpath("storage") == [str(jar) for jar in jars]
 
 
 @pytest.mark.parametrize("made", ["/etc/passwd\n", "\0\n", "", None])

@@ -11,14 +11,15 @@ from minikafka.jvm.source_jars import source_jars
 
 def main() -> None:
     """The jars are not checked: the table that they are checked against is only made here."""
-    jars = resolved_jars("broker")
-    write_digests(TABLE_FILE, [*jars, *source_jars(KAFKA_VERSION)])
+    storage, jars = resolved_jars("storage"), resolved_jars("broker")
+    write_digests(TABLE_FILE, [*jars, *source_jars(KAFKA_VERSION)], storage)
 
 
-def write_digests(file: Path, jars: Iterable[Path]) -> None:
-    """Write the digests of `jars` into `file`, in the order of the jars' names."""
+def write_digests(file: Path, jars: Iterable[Path], storage: Iterable[Path]) -> None:
+    """Write the digests of `jars` into `file`, in the order of the jars' names, and which are those of `storage`."""
     digests = {jar.name: digest_of(jar) for jar in sorted(jars, key=lambda jar: jar.name)}
-    file.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+    table = {"digests": digests, "storage": sorted(jar.name for jar in storage)}
+    file.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

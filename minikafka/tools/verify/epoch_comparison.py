@@ -15,7 +15,7 @@ class EpochComparison:
     """The leader epochs of `file`, compared with those that the batches have.
 
     - Epochs are cut off at a new log start at once, whereas a kill may lose the start itself. Then there are batches
-      before the first epoch, from `log_start_offset` on, also after later clean stops. It is None where nobody knows it.
+      before the first epoch, from `log_start_offset` on, also after later clean stops. None: nobody knows it.
     - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
     """
 
