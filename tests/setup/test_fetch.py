@@ -68,6 +68,7 @@ def test_two_fetches_at_once_run_one_after_the_other(tmp_path, monkeypatch, agai
     with zipfile.ZipFile(tmp_path / "a.jar", "w"):
         pass
     monkeypatch.setattr(kafka_jars, "is_as_published", lambda jar: True)
+    monkeypatch.setattr(kafka_jars, "jars_of", lambda part: {"a.jar"})
     at_work, overlaps, resolved = threading.Semaphore(1), [], []
 
     def resolve(coordinates):
