@@ -85,14 +85,15 @@ def fetch(part: str = "broker") -> list[str]:
 
 def _fetch(part: str) -> list[str]:
     jars = _resolve(COORDINATES[part])
-    if _remove(wrong_jars(jars)):  # Ivy took what was there for the jar
+    # Ivy took what was there for the jar, or for the description of one.
+    if _remove(wrong_jars(jars)) or _forget_if(_missing(part, jars)):
         jars = _resolve(COORDINATES[part], from_this_machine=False)
     if removed := _remove(wrong_jars(jars)):
         raise KafkaJarsUnavailableError(
             f"{removed[0].name}, as it was fetched, is not the jar of that name that belongs to Kafka {KAFKA_VERSION}. "
             "It was removed: run `minikafka fetch` again where Maven Central itself answers."
         )
-    if missing := _missing(part, jars):
+    if missing := _forget_if(_missing(part, jars)):
         raise KafkaJarsUnavailableError(
             f"{missing[0]} did not come, and {len(missing) - 1} more of the jars that Kafka {KAFKA_VERSION} needs: who "
             "answered left out what they depend on. Run `minikafka fetch` again where Maven Central itself answers."
@@ -114,6 +115,15 @@ def wrong_jars(jars: Iterable[str]) -> list[Path]:
     """
     fetched = (jar for jar in map(Path, jars) if not jar.match(_SPARKS_OWN))
     return [jar for jar in fetched if not (jar.is_file() and is_as_published(jar))]
+
+
+def _forget_if(missing: list[str]) -> list[str]:
+    """Remove all that Ivy keeps of earlier answers if jars are `missing`, which it returns: it would ask nobody again
+    what a jar depends on.
+    """
+    if missing:
+        shutil.rmtree(cache_dir() / "ivy" / "cache", ignore_errors=True)
+    return missing
 
 
 def _remove(jars: list[Path]) -> list[Path]:

@@ -157,12 +157,26 @@ def test_the_table_has_each_jar_and_each_source():
 
 
 def test_a_mirror_that_leaves_out_what_kafka_needs_is_told(jars, monkeypatch):
-    monkeypatch.setattr(kafka_jars, "_resolve", lambda *_, **__: [str(jars[0]), str(jars[2])])
-    write_jar(jars[0])
-    write_jar(jars[2])
+    """What Ivy keeps of the mirror's answer goes: else it would ask nobody again."""
+    kept, answers = jars[0].parents[1] / "cache" / "org.one", []
+
+    def resolve(_coordinates, **_):
+        is_answered_by_mirror = kept.exists() or len(answers) < 2
+        answers.append(is_answered_by_mirror)
+        kept.mkdir(parents=True, exist_ok=True)
+        came = [jars[0], *jars[1 + is_answered_by_mirror :]]
+        for jar in came:
+            write_jar(jar)
+        return list(map(str, came))
+
+    monkeypatch.setattr(kafka_jars, "_resolve", resolve)
     with pytest.raises(kafka_jars.KafkaJarsUnavailableError, match=r"org\.one_b-1\.jar did not come, and 0 more"):
         kafka_jars.fetch("storage")
     assert kafka_jars.cached_classpath("storage") is None
+    assert kafka_jars.fetch("storage") == list(map(str, jars)) and answers == [True, True, False]
+    jars[1].unlink()
+    answers[:] = [True]
+    assert kafka_jars.fetch("storage") == list(map(str, jars)) and answers == [True, True, False]
 
 
 def test_a_list_from_which_somebody_has_cut_a_jar_counts_as_missing(jars):
