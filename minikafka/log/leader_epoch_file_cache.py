@@ -40,6 +40,8 @@ class LeaderEpochFileCache:
         self._scheduler = scheduler
         # Held by every change and every look-up.
         self._lock = threading.RLock()
+        # Whether the file is another log's, or nobody's, by now.
+        self._is_let_go = False
         # The entries by epoch.
         self._epochs: SortedMap[EpochEntry] = SortedMap()
         for entry in checkpoint.read():
@@ -131,6 +133,7 @@ class LeaderEpochFileCache:
         cache._checkpoint = checkpoint
         cache._scheduler = self._scheduler
         cache._lock = threading.RLock()
+        cache._is_let_go = False
         cache._epochs = SortedMap()
         for entry in self.epoch_entries:
             cache._epochs[entry.epoch] = entry
@@ -146,6 +149,15 @@ class LeaderEpochFileCache:
         """Drop all entries, but only in memory. Kafka: `LeaderEpochFileCache.clear`."""
         with self._lock:
             self._epochs.clear()
+
+    def let_go(self) -> None:
+        """Write no more in the background: the log's directory is deleted, or renamed for that.
+
+        By the time at which a write is due, a topic that was made anew may have a directory of the old name. In Kafka
+        that write takes place.
+        """
+        with self._lock:
+            self._is_let_go = True
 
     def _assign(self, epoch: int, start_offset: int) -> bool:
         """Add the entry; False when it was known."""
@@ -181,7 +193,8 @@ class LeaderEpochFileCache:
     def _write_if_dir_exists(self) -> None:
         """Write the file in the background. Only the lock keeps an older state from overwriting a newer one."""
         with self._lock:
-            self._checkpoint.write_if_dir_exists(self._epochs.values())
+            if not self._is_let_go:
+                self._checkpoint.write_if_dir_exists(self._epochs.values())
 
 
 def _epoch_of(entry: EpochEntry | None) -> int | None:

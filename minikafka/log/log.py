@@ -1480,6 +1480,7 @@ class Log:
                 self.partition_metadata_file = self._new_partition_metadata_file()
             else:
                 self.leader_epoch_cache.clear()
+                self.leader_epoch_cache.let_go()
                 self.partition_metadata_file = None
 
     def delete(self) -> None:
@@ -1493,6 +1494,7 @@ class Log:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_expire_check.cancel()
             self.leader_epoch_cache.clear()
+            self.leader_epoch_cache.let_go()
             deleted_segments = self._local_log.delete_all_segments()
             self._delete_producer_snapshots(deleted_segments, async_delete=False)
             self._local_log.delete_empty_dir()

@@ -328,6 +328,21 @@ def test_a_renamed_log_lives_on(open_log):
         log.append_as_leader(records(), 2)
 
 
+def test_no_late_write_reaches_the_log_that_gets_the_name_of_a_deleted_one(open_log, tmp_path):
+    old = open_log()
+    for epoch in (1, 2):
+        old.append_as_leader(records(), epoch)
+    old.update_high_watermark(2)
+    old.maybe_increment_log_start_offset(2, REASON)  # cuts epochs off, in the background
+    old.rename_dir(log_delete_dir_name(old.topic_partition), should_reinitialize=False)
+    new = open_log()
+    new.append_as_leader(records(), 5)
+    checkpoint = tmp_path / "topic-0" / "leader-epoch-checkpoint"
+    assert checkpoint.read_text() == "0\n1\n5 0\n"
+    old.scheduler.run_due_tasks()
+    assert checkpoint.read_text() == "0\n1\n5 0\n"
+
+
 def test_compacted_segments_take_the_place_of_others(open_log, time):
     log = open_log(file__delete__delay__ms=100)
     for _ in range(3):
