@@ -19,6 +19,7 @@ def plain_network(monkeypatch, tmp_path):
     monkeypatch.setenv("MINIKAFKA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(kafka_jars.COORDINATES, "storage", (COORDINATES,))
     monkeypatch.setattr(kafka_jars, "is_as_published", lambda jar: True)
+    monkeypatch.setattr(kafka_jars, "jars_of", lambda part: {"org.example_tiny-1.0.jar"})
 
 
 @pytest.fixture(params=["the machine's Java", "the wheel's Java"])
