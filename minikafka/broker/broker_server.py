@@ -27,6 +27,7 @@ from minikafka.common.time import SystemTime, Time
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.common.uuid import random_uuid
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dirs import lock_log_dir
 from minikafka.log.partition_files import look_into, passed_over
 from minikafka.messages.cluster_metadata import MetadataRecord, RegisterBrokerRecord
@@ -302,10 +303,10 @@ class BrokerServer:
             found[properties.cluster_id] = log_dir
         if len(found) > 1:
             raise KafkaException(f"{' and '.join(map(str, found.values()))} are of different clusters")
-        if found and not (self.log_dirs[0] / CLUSTER_METADATA_DIRECTORY).is_dir():
+        if found and not any((self.log_dirs[0] / CLUSTER_METADATA_DIRECTORY).glob(f"*{LOG_FILE_SUFFIX}")):
             raise KafkaException(
-                f"{self.log_dirs[0]} has no {CLUSTER_METADATA_DIRECTORY}, without which no log would belong to a "
-                "topic: it is in the directory that was named first when the cluster was begun"
+                f"{self.log_dirs[0]} has no {CLUSTER_METADATA_DIRECTORY} with a log, without which no partition would "
+                "belong to a topic: it is in the directory that was named first when the cluster was begun"
             )
         return next(iter(found), None) or random_uuid()
 

@@ -330,6 +330,9 @@ def test_directories_that_are_not_served(tmp_path):
     assert "is of node 1, not of node 2" in refused(tmp_path / "a", node_id=2)
     assert f"has no {CLUSTER_METADATA_DIRECTORY}" in refused(tmp_path / "b", tmp_path / "a")
     assert sorted(tmp_path.rglob("*")) == before
+    shutil.copytree(tmp_path / "a", tmp_path / "without-a-file")
+    (tmp_path / "without-a-file" / CLUSTER_METADATA_DIRECTORY / f"{0:020}.log").unlink()
+    assert f"has no {CLUSTER_METADATA_DIRECTORY} with a log" in refused(tmp_path / "without-a-file")
     shutil.copytree(tmp_path / "a", tmp_path / "kafkas")
     (tmp_path / "kafkas" / "bootstrap.checkpoint").write_bytes(b"")
     assert "was written by Kafka (bootstrap.checkpoint)" in refused(tmp_path / "kafkas")
