@@ -94,6 +94,8 @@ def live(busy: BusyBroker, sound: Stream, late: Stream) -> None:
             busy.add_partition("rolled")
         delete_what_was_read(busy, sound)
         time.sleep(ROUND_S)
+        # Spark refuses a checkpoint of which it was stopped while it wrote the first offsets.
+        until_begun(sound, late)
         query.stop()  # in the middle of a micro-batch
         other.stop()
         time.sleep(1)  # meanwhile the broker deletes what `late` has not read
@@ -102,6 +104,13 @@ def live(busy: BusyBroker, sound: Stream, late: Stream) -> None:
             limited.awaitTermination(60)
         sound.start(available_now=True).awaitTermination()
         late.start(available_now=True, maxOffsetsPerTrigger="200").awaitTermination()
+
+
+def until_begun(*streams: Stream) -> None:
+    deadline = time.monotonic() + 60
+    while not all(stream.batches() for stream in streams):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def delete_what_was_read(busy: BusyBroker, stream: Stream) -> None:
