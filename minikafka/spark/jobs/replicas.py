@@ -21,6 +21,7 @@ import xxhash
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.record.format.record import AnyRecord
 from minikafka.record.format.record_batch import RecordBatch
@@ -149,7 +150,8 @@ def replicas(ranges: DataFrame, partitions: DataFrame, *, block: int = BLOCK) ->
 class _Digest(NamedTuple):
     """What a task saw of a block in one range: the digest of its batches, in two halves, and of where segments begin.
 
-    `start`, `end`: the offsets of the copy that count; `reach`: the offset behind the last batch.
+    `start`, `end`: the offsets of the copy that count; `reach`: the offset behind the last batch, or behind what a
+    damage hides.
     """
 
     topic: str
@@ -217,7 +219,12 @@ def _digests_of(byte_range: ByteRange, block: int) -> list[_Digest]:
     for view, position, batches in batch_pieces(byte_range, check_crcs=True):
         if isinstance(batches, Damage):  # makes the block unequal, so that it is looked at
             low, high = _HALVES.unpack(xxhash.xxh3_128_digest(os.fsencode(f"{path}:{batches.position}")))
-            _add(sums.setdefault(reach // block, [0] * 4), low, high, 0)
+            # What it hides counts as held, up to where the copy, or the segment, ends: or nobody would look there.
+            ends = end, byte_range.segment.end_offset or LONG_MAX
+            hidden_to = min(ends) if min(ends) < LONG_MAX else reach + 1  # where no end is known, one offset at least
+            for number in {reach // block, (max(reach + 1, hidden_to) - 1) // block}:
+                _add(sums.setdefault(number, [0] * 4), low, high, 0)
+            reach = max(reach, hidden_to)
             continue
         for batch in batches:
             if batch.last_offset < start or batch.base_offset >= end:

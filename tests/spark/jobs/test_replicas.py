@@ -131,6 +131,24 @@ def test_damage(spark, brokers):
     assert row["difference"].startswith("CorruptRecordException: Record is corrupt (stored crc")
 
 
+@pytest.mark.parametrize("damaged", [(1,), (0, 1)])
+@pytest.mark.parametrize("high_watermark", [400, None])
+def test_damage_behind_which_no_sound_batch_lies(spark, brokers, damaged, high_watermark):
+    """The last batch of a copy, or all of its last segment."""
+    for number in damaged:
+        log, position, _ = batch_with(brokers[number], 399)
+        data = bytearray(log.read_bytes())
+        data[position + 70] ^= 1
+        log.write_bytes(data)
+    if high_watermark is None:
+        for broker in brokers:
+            (broker / "replication-offset-checkpoint").unlink()
+    for block in (5, 64, 1 << 20):
+        (row,) = compared(spark, brokers, block=block)
+        assert row["verdict"] == "damaged" and row["end"] <= 400
+        assert row["difference"].startswith("CorruptRecordException: Record is corrupt (stored crc")
+
+
 def batch_with(log_dir: Path, offset: int):
     """The file, the position and the batch."""
     for log in sorted((log_dir / "orders-0").glob("*.log")):
