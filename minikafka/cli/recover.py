@@ -31,7 +31,7 @@ from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, naming
 from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in
 from minikafka.tools.printable import tell
-from minikafka.tools.recover.cluster_settings import cluster_settings_in
+from minikafka.tools.recover.cluster_settings import known_cluster_settings
 from minikafka.tools.recover.log_state import state_of
 from minikafka.tools.recover.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.recover.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
@@ -144,10 +144,7 @@ def recover(
 
 def _noted_tier(log_dir: Path, topic: str) -> dict[str, object]:
     """Whether a topic has a remote tier, where the metadata log beside it says so."""
-    try:
-        cluster = cluster_settings_in(log_dir)
-    except TOLD:
-        return {}
+    cluster = known_cluster_settings(log_dir)
     settings = {} if cluster is None else cluster.topics.get(topic, {})
     return {name: value for name, value in settings.items() if name == "remote.storage.enable"}
 

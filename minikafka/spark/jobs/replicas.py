@@ -222,7 +222,7 @@ def _digests_of(byte_range: ByteRange, block: int) -> list[_Digest]:
             # What it hides counts as held, up to where the copy, or the segment, ends: or nobody would look there.
             ends = end, byte_range.segment.end_offset or LONG_MAX
             hidden_to = min(ends) if min(ends) < LONG_MAX else reach + 1  # where no end is known, one offset at least
-            for number in {reach // block, (max(reach + 1, hidden_to) - 1) // block}:
+            for number in {reach // block, max(reach, hidden_to - 1) // block}:
                 _add(sums.setdefault(number, [0] * 4), low, high, 0)
             reach = max(reach, hidden_to)
             continue

@@ -131,13 +131,9 @@ def write_log_dir(
 
 def is_known_beside(directory: Path, topic: str) -> bool:
     """False when there is a metadata log in the log directory, and it does not name the topic."""
-    from minikafka.tools.failure import TOLD
-    from minikafka.tools.recover.cluster_settings import cluster_settings_in
+    from minikafka.tools.recover.cluster_settings import known_cluster_settings
 
-    try:
-        cluster = cluster_settings_in(directory)
-    except TOLD:  # it says nothing
-        return True
+    cluster = known_cluster_settings(directory)
     return cluster is None or topic in cluster.topics
 
 

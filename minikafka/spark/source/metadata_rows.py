@@ -47,12 +47,7 @@ from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
-from minikafka.tools.dump_log.cluster_messages import (
-    ReplayedImage,
-    decided,
-    messages_of,
-    snapshot_end,
-)
+from minikafka.tools.dump_log.cluster_messages import ReplayedImage, decided, messages_of, snapshot_end
 
 METADATA = "metadata"
 _BROKERS = ArrayType(IntegerType())

@@ -27,7 +27,7 @@ from minikafka.tools.dump_log.cluster_messages import (
     messages_of,
     snapshot_end,
 )
-from minikafka.tools.failure import naming
+from minikafka.tools.failure import TOLD, naming
 
 
 class ClusterSettings(NamedTuple):
@@ -85,6 +85,14 @@ def cluster_settings_in(log_dir: Path) -> ClusterSettings | None:
     if isinstance(found, Exception):
         raise found.with_traceback(None)
     return found
+
+
+def known_cluster_settings(log_dir: Path) -> ClusterSettings | None:
+    """The same; None also where the log cannot be read, or is damaged."""
+    try:
+        return cluster_settings_in(log_dir)
+    except TOLD:
+        return None
 
 
 def node_id_in(log_dir: Path) -> str:

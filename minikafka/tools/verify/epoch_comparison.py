@@ -52,7 +52,7 @@ class EpochComparison:
             return
         if self._starts and batch.base_offset < self._starts[0]:
             start = self._log_start_offset
-            if start is not None and batch.last_offset >= start and max(batch.base_offset, start) < self._starts[0]:
+            if start is not None and start <= batch.last_offset and start < self._starts[0]:
                 self._before_first = self._before_first or batch
             return
         found = bisect_right(self._starts, batch.base_offset) - 1

@@ -17,10 +17,8 @@ from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOIN
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets
 from minikafka.tools.failure import TOLD
-from minikafka.tools.log_dir_entries import (
-    PUT_ASIDE,
-)
-from minikafka.tools.recover.cluster_settings import ClusterSettings, cluster_settings_in, node_id_in
+from minikafka.tools.log_dir_entries import PUT_ASIDE
+from minikafka.tools.recover.cluster_settings import known_cluster_settings, node_id_in
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 from minikafka.tools.verify.log_dir_files import verify_files_of_a_start
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
@@ -41,7 +39,7 @@ class LogDir:
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
-        self._cluster = _cluster_settings(directory)
+        self._cluster = known_cluster_settings(directory)
         self._node_id = _node_id_of(directory)
         self._noted = {
             RECOVERY_POINT_CHECKPOINT_FILE: self._recovery_points,
@@ -97,14 +95,6 @@ class LogDir:
         except TOLD:  # the load fails
             return None
         return self._cluster.why_stray(topic_id, topic_partition.partition, self._node_id)
-
-
-def _cluster_settings(log_dir: Path) -> ClusterSettings | None:
-    """What its metadata log says; None where there is no such log, or it is damaged."""
-    try:
-        return cluster_settings_in(log_dir)
-    except TOLD:
-        return None
 
 
 def _node_id_of(log_dir: Path) -> str:
