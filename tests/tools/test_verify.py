@@ -325,7 +325,8 @@ def test_the_metadata_log_is_sound(log_dir):
 def test_no_mark_vouches_for_the_metadata_log(tmp_path):
     """Kafka loads it as after a kill, whatever lies beside it: the tail is cut, the indexes are made again."""
     with Broker(tmp_path / "d", topics={"t": 2}) as broker:
-        broker.append("t", 0, b"a")
+        for partition in (0, 1):  # whose topic id is on the disk with its first record
+            broker.append("t", partition, b"a")
         broker.kill()
         metadata = tmp_path / "d" / "__cluster_metadata-0"
         segment = metadata / f"{0:020d}.log"
