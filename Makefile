@@ -8,6 +8,7 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
+LESSONS ?=
 # Where there is no Node.js, which brings Pyodide to the site, it comes as a package.
 NODE := $(if $(shell command -v npm),,node)
 PART ?= $(shell $(BIN)/python -m tests.parts)
@@ -47,6 +48,7 @@ help:
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"
+	@echo "make wrong-solutions  change the solutions of exercises and rungs: does each judge notice? LESSONS=02 for some"
 	@echo "make scripts    ask Kafka again what tests/scripts and tests/kafka_said hold of its answers"
 	@echo "make kafka VERSION=4.3.1   follow another version of Kafka: makes anew what is made from Kafka, and tells what differs"
 	@echo "make lock       renew the locked dependencies"
@@ -136,6 +138,9 @@ mutants: ready-dev
 	@$(FETCH)
 	@$(BIN)/python -m tests.slow.mutants.try_mutants --count $(MUTANTS) --seed $(SEED)
 
+wrong-solutions: ready-dev
+	@$(BIN)/python -m tests.slow.mutants.try_solutions $(LESSONS)
+
 scripts: ready-dev
 	@$(BIN)/minikafka fetch
 	@$(BIN)/python -m tests.scripts.effects
@@ -167,4 +172,4 @@ ready-site:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick times lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants scripts kafka lock ready-lab ready-dev ready-site ready-fuzz
+.PHONY: help lab fresh test quick times lessons nbval notebooks site site-live site-test teaching slides diagrams bench fuzz fuzz-replicas fuzz-requests fuzz-promises fuzz-bytes fuzz-tools mutants wrong-solutions scripts kafka lock ready-lab ready-dev ready-site ready-fuzz

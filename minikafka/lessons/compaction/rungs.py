@@ -202,6 +202,13 @@ groups = Rung(
         _GROUPED.format(1000, 4096) + "append_as_follower [1x10 keys=1 offset=0]\nroll\nappend_as_follower "
         "[1x10 keys=2 offset=2147483646]\nroll\nappend_as_follower [1x10 keys=2 offset=2147483649]\nroll\n"
         "maybe_increment_high_watermark leo\nclean\n",
+        # Two groups: the fourth segment is too far from the first one, and not from the third; the fifth joins it.
+        _GROUPED.format(1000, 4096)
+        + "".join(
+            f"append_as_follower [1x10 keys=1 offset={offset}]\nroll\n"
+            for offset in (0, 1_000_000_000, 2_000_000_000, 2_500_000_000, 2_600_000_000)
+        )
+        + "maybe_increment_high_watermark leo\nclean\n",
     ),
     profiles=drawn({}, {}, OPEN, {"follower": True}, {}),
     returns=(list,),

@@ -381,6 +381,8 @@ appends = Rung(
         "append_as_follower [1x10 offset=6] [1x10 offset=7]\n",
         # As many bytes as one of these batches has, and one less.
         *(f"config index.interval.bytes={size}\n" + "append_as_leader [1x10]\n" * 7 for size in (78, 77)),
+        # The last offset of these batches is too far from the base offset, and nothing of them is written.
+        "append_as_follower [1x10 offset=0] [1x10 offset=2147483648]\nappend_as_leader [1x10]\n",
     ),
     profiles=_DRAWN,
     returns=(type(None),),

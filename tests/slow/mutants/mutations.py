@@ -1,7 +1,8 @@
 """Small changes to a module, each of which a test should notice: one operator, number, condition or statement."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 COMPARISONS = {
@@ -9,6 +10,12 @@ COMPARISONS = {
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.LShift: ">>", ast.BitAnd: "|"}
+SQL = {
+    "<=": "<", ">=": ">", "<>": "=", "<": "<=", ">": ">=", r"\+": "-", "-": "+",
+    r"\bmin\b": "max", r"\bmax\b": "min", r"\bAND\b": "OR", r"\bOR\b": "AND", r" DESC\b": "",
+    r"\b\d+\b": r"(\g<0> + 1)",
+}  # fmt: skip
+"""What stands in a query, as patterns of which the first that fits counts, and what takes its place."""
 UNSEEN = ("__repr__", "_repr_html_", "__str__")
 """Methods that only tell a reader something; so do log lines and the texts of messages."""
 
@@ -38,32 +45,49 @@ class Mutant(NamedTuple):
 
 def mutants(path: str, source: str) -> Iterator[Mutant]:
     """All mutants of a module, in the order of its text."""
-    starts = [0]
-    for line in source.encode().splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    for node, new in sorted(_changes(ast.parse(source)), key=lambda change: _position(change[0])):
-        start = starts[node.lineno - 1] + node.col_offset
-        end = starts[node.end_lineno - 1] + node.end_col_offset
-        yield Mutant(path, start, source.encode()[start:end].decode(), new)
+    for node, new in sorted(_changes(ast.parse(source), _replacements), key=lambda change: _position(change[0])):
+        yield _mutant(path, source, node, new)
+
+
+def mutants_of_a_solution(path: str, source: str) -> Iterator[Mutant]:
+    """As `mutants`, and more of them: a condition or an argument less, a number less by one, changes within SQL."""
+    yield from mutants(path, source)
+    tree = ast.parse(source)
+    for node, new in _changes(tree, _shorter):
+        yield _mutant(path, source, node, new)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "SELECT" in node.value:
+            query = _mutant(path, source, node, "")
+            for found in re.finditer("|".join(SQL), query.old):
+                start = query.start + len(query.old[: found.start()].encode())
+                new = next(new for pattern, new in SQL.items() if re.fullmatch(pattern, found.group()))
+                yield Mutant(path, start, found.group(), found.expand(new))
+
+
+def _mutant(path: str, source: str, node: ast.AST, new: str) -> Mutant:
+    lines = source.encode().splitlines(keepends=True)
+    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+    return Mutant(path, start, source.encode()[start:end].decode(), new)
 
 
 def _position(node: ast.AST) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _changes(node: ast.AST, replacements: Callable[[ast.AST], Iterator[str]]) -> Iterator[tuple[ast.AST, str]]:
     """(node, the text in its place) for this node and those within; texts, annotations and log lines are left alone."""
     if isinstance(node, ast.FunctionDef) and node.name in UNSEEN or _is_log_line(node):
         return
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Expr) and _is_text(node.value)):
         return
-    yield from ((node, new) for new in _replacements(node))
+    yield from ((node, new) for new in replacements(node))
     for name, field in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST):
-                yield from _changes(child)
+                yield from _changes(child, replacements)
 
 
 def _replacements(node: ast.AST) -> Iterator[str]:
@@ -90,6 +114,22 @@ def _replacements(node: ast.AST) -> Iterator[str]:
             yield "pass"
         case ast.Return(ast.AST() as value) if text(value) != "None":
             yield "return None"
+
+
+def _shorter(node: ast.AST) -> Iterator[str]:
+    text = ast.unparse
+    match node:
+        case ast.BoolOp(op, values):
+            word = " and " if isinstance(op, ast.And) else " or "
+            for left_out in values:
+                yield "(" + word.join(f"({text(each)})" for each in values if each is not left_out) + ")"
+        case ast.Call(ast.Name("min" | "max" as name), [_, _, *_] as arguments):
+            for left_out in arguments:
+                yield f"{name}([{', '.join(text(each) for each in arguments if each is not left_out)}])"
+        case ast.Subscript(value, ast.Slice()):
+            yield text(value)
+        case ast.Constant(int() as value) if not isinstance(value, bool):
+            yield f"({value} - 1)"
 
 
 def _is_text(node: ast.AST) -> bool:

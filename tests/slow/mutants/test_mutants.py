@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.slow.mutants import mutations, try_mutants
+from tests.slow.mutants import mutations, try_mutants, try_solutions
 
 
 def test_named_mutants_fit_the_code():
@@ -43,6 +43,37 @@ def f(a, b=1):
         ("return a + b", "return None"),
         ("a + b", "((a) - (b))"),
     ]
+
+
+def test_changes_of_a_solution():
+    source = """
+def f(a, b):
+    c = max(a[1:], b)
+    return sql("SELECT o FROM {a} WHERE o >= 1 OR max(x) > 2")
+"""
+    usual = [mutant.key(source) for mutant in mutations.mutants("m.py", source)]
+    changes = [(mutant.old, mutant.new) for mutant in mutations.mutants_of_a_solution("m.py", source)]
+    assert changes[len(usual) :] == [
+        ("max(a[1:], b)", "max([b])"),
+        ("max(a[1:], b)", "max([a[1:]])"),
+        ("a[1:]", "a"),
+        ("1", "(1 - 1)"),
+        (">=", ">"),
+        ("1", "(1 + 1)"),
+        ("OR", "AND"),
+        ("max", "min"),
+        (">", ">="),
+        ("2", "(2 + 1)"),
+    ]
+
+
+def test_equal_solutions_are_still_there():
+    lines = try_solutions.equal()
+    lessons = {line.split(" | ")[0] for line in lines}
+    keys = {
+        key for lesson, task in try_solutions.tasks(sorted(lessons)) for key, _ in try_solutions.versions(lesson, task)
+    }
+    assert len(set(lines)) == len(lines) and set(lines) <= keys
 
 
 def test_the_same_seed_draws_the_same_mutants():

@@ -83,6 +83,8 @@ sparse_index = Exercise(
     "Exercise 2, the sparse index",
     lambda: [
         _indexed((3, 3, 3, 3, 3, 3, 3, 3), start=0, interval=2 * batch_bytes(3)),
+        # Two batches are one byte more than the interval.
+        _indexed((3, 3, 3, 3, 3), start=0, interval=2 * batch_bytes(3) - 1),
         _indexed((1, 2, 3, 4, 5, 6, 7, 8), start=40, interval=224),
         _indexed((10, 1, 1, 1, 10, 1), start=1000, interval=100),
     ],

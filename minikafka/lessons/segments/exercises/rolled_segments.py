@@ -52,6 +52,8 @@ rolling = Exercise(
     lambda: [
         _rolled((3, 5, 2, 10), start=10, limit=353),
         _rolled((5, 5, 5), start=0, limit=146),
+        # The second batch is one byte too large for the first segment.
+        _rolled((3, 3, 3), start=0, limit=2 * batch_bytes(3) - 1),
         _rolled((1, 9, 2, 2, 7, 1, 1, 8, 3), start=100, limit=400),
     ],
     judged_by_spark,
