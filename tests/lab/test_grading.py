@@ -424,6 +424,23 @@ def test_a_notebook_that_is_replaced_while_it_is_read_brings_no_foreign_answer(t
     assert [value_of(answer) for answer in read(handed_in, tmp_path / "ada").answers.values()] == [5]
 
 
+@pytest.mark.parametrize(
+    "cells, value",
+    [
+        (["mark = 5", PREDICTIONS[0].format("mark")], 5),
+        (["mark: int = 4\nmark = mark + 1", PREDICTIONS[0].format("mark")], 5),
+        (["end, start = 9, 2", "size = 4", PREDICTIONS[0].format("(size, [size - 1, size])")], (4, [3, 4])),
+        ([PREDICTIONS[0].format("mark"), "mark = 5"], 5),
+        (["mark = 4", PREDICTIONS[0].format("mark"), "mark = 5"], 4),
+        (["from builtins import OSError", PREDICTIONS[0].format("OSError")], "OSError"),
+        (["mark = mark", PREDICTIONS[0].format("mark")], "mark"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_given_by_a_variable(tmp_path, cells, value):
+    notebook(tmp_path, *cells)
+    assert [value_of(answer) for answer in read(tmp_path / LESSON, tmp_path).answers.values()] == [value]
+
+
 def test_nobody_waits_for_a_pipe_that_replaces_a_notebook(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / LESSON)
     monkeypatch.setattr(Path, "is_file", lambda path: True)  # as it was a moment ago

@@ -46,7 +46,7 @@ class NotebookCode:
         """
         chosen: dict[int, None] = dict.fromkeys(self._places(_FUTURE, at, set()))
         looked_up: set[tuple[str, int]] = set()
-        parts = _size(goal)
+        parts = size_of(goal)
         open_names = [(name, at) for name in _names_from_outside(goal)]
         for name, place in open_names:  # to which the loop adds
             for binding in self._places(name, place, looked_up):
@@ -54,7 +54,7 @@ class NotebookCode:
                     continue
                 chosen[binding] = None
                 statement = self.statements[binding]
-                parts += _size(statement)
+                parts += size_of(statement)
                 if parts > _MOST_PARTS:
                     raise TooMuchCodeError(f"it has more than {_MOST_PARTS:,} names, values and operations")
                 for used in [*self._used(binding), *_calls_that_set_names(statement)]:
@@ -175,7 +175,8 @@ def _bound_anew(statement: ast.stmt, used: Collection[str]) -> set[str]:
     return set()
 
 
-def _size(node: ast.AST) -> int:
+def size_of(node: ast.AST) -> int:
+    """The number of names, values and operations in it."""
     return sum(1 for _ in ast.walk(node))
 
 

@@ -1,6 +1,7 @@
 """What a learner hands in: notebooks, of which the answers and the functions are taken out, and nothing is run."""
 
 import ast
+import copy
 import operator
 import os
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from minikafka.common import file_ops
 from minikafka.lab.exercises.blanks import is_stub
 from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
 from minikafka.lab.grading.lesson_tasks import Assignment, check_calls_in, checks_imported_by, code_of
-from minikafka.lab.grading.needed_code import NotebookCode, TooMuchCodeError
+from minikafka.lab.grading.needed_code import NotebookCode, TooMuchCodeError, size_of
 from minikafka.lab.language.chosen import LANGUAGES
 
 _LARGEST_BYTES = 10 << 20  # of a notebook; those of the course have at most 2 MB
@@ -28,6 +29,8 @@ _OPERATORS = {
     ast.Mod: operator.mod,
 }
 _LARGEST = 1 << 64
+_MOST_PARTS = 2_000
+"""Names, values and operations of an answer whose variables are looked up, with their values."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class HandedIn:
 class Answered:
     """A learner's notebook of one lesson.
 
-    - `answers`: by the prediction's id, the expression that stands in the place of the blank; the last one counts;
+    - `answers`: by the prediction's id, the expression that stands in the place of the blank, with the values of its
+      variables; the last one counts;
     - `statements`: those at the top of the cells, in order; `unread`: the number of cells that are no Python.
     """
 
@@ -136,14 +140,43 @@ def read(notebook: Path, directory: Path) -> Answered:
         raise ValueError(f"{notebook.name} has more values than a notebook has")
     trees, unread = code_of(data, notebook.name)
     found = Answered(statements=[statement for tree in trees for statement in tree.body], unread=unread)
-    for node in (node for statement in found.statements for node in ast.walk(statement)):
-        if call := predict_call_of(node):
-            found.answers[call.id or ids_by_question().get(call.question, call.question)] = call.answer
+    code = NotebookCode(found.statements)
+    for place, statement in enumerate(code.statements):
+        for call in filter(None, map(predict_call_of, ast.walk(statement))):
+            name = call.id or ids_by_question().get(call.question, call.question)
+            try:
+                found.answers[name] = _WithVariables(code, place).of(call.answer)
+            except RecursionError:  # such an answer is no value either: see `value_of`
+                found.answers[name] = call.answer
     return found
 
 
+class _WithVariables(ast.NodeTransformer):
+    """Puts what a variable was last set to before statement `place` where its name stands; other names stay."""
+
+    def __init__(self, code: NotebookCode, place: int):
+        self._code, self._place, self._left = code, place, _MOST_PARTS
+
+    def of(self, answer: ast.expr) -> ast.expr:
+        """The answer with the values of its variables; one that is too large as it is."""
+        self._left -= size_of(answer)
+        return self.visit(copy.deepcopy(answer)) if self._left >= 0 else answer
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        binding = self._code.last_binding(node.id, self._place)
+        match binding:
+            case ast.Assign([ast.Name()], value) | ast.AnnAssign(ast.Name(), _, ast.expr() as value):
+                before, self._place = self._place, self._code.statements.index(binding)
+                found = self.of(value)
+                self._place = before
+                return found
+        return node
+
+
 def value_of(answer: ast.expr) -> object:
-    """The value that an answer writes down: a literal, a sum of numbers, an exception's name. Raises ValueError."""
+    """The value that an answer writes down: a literal, a sum of numbers, an exception's name, or a tuple or a list of
+    such. Raises ValueError.
+    """
     try:
         return _value_of(answer)
     except RecursionError:
@@ -153,6 +186,9 @@ def value_of(answer: ast.expr) -> object:
 def _value_of(answer: ast.expr) -> object:
     if isinstance(answer, ast.Name):
         return answer.id
+    if isinstance(answer, ast.Tuple | ast.List):
+        values = map(_value_of, answer.elts)
+        return tuple(values) if isinstance(answer, ast.Tuple) else list(values)
     if isinstance(answer, ast.BinOp) and type(answer.op) in _OPERATORS:
         left, right = _value_of(answer.left), _value_of(answer.right)
         if all(isinstance(each, int | float) and abs(each) < _LARGEST for each in (left, right)):
