@@ -673,7 +673,7 @@ class Log:
     def assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
         """Note that `leader_epoch` begins at `start_offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
         self._local_log.own_process.require("The log of", self._local_log.location)
-        self.leader_epoch_cache.assign(leader_epoch, start_offset)
+        self.leader_epoch_cache.assign(operator.index(leader_epoch), operator.index(start_offset))
 
     @property
     def latest_epoch(self) -> int | None:

@@ -513,6 +513,14 @@ def test_offsets_may_be_numbers_of_numpys(tmp_path, time, kind):
     assert story(tmp_path / "numpy", kind) == story(tmp_path / "python", int)
 
 
+@pytest.mark.parametrize("epoch, start", [(1.0, 0), (1, 0.0)])
+def test_an_epoch_that_is_no_whole_number_is_not_noted(tmp_path, time, epoch, start):
+    log = Log.create(tmp_path / "topic-0", LogConfig({}), 3, scheduler=ManualScheduler(time), time=time)
+    with pytest.raises(TypeError):
+        log.assign_epoch_start_offset(epoch, start)
+    assert log.latest_epoch is None
+
+
 def test_names_of_directories(tmp_path):
     partition = TopicPartition("a-b.c", 12)
     assert log_dir_name(partition) == "a-b.c-12"
