@@ -41,6 +41,8 @@ FOREIGN = re.compile(
     r"Unicode\w*Error|JSONDecodeError|BadZipFile|ZstdError|LZ4\w*Error|DecompressionError|Logging error)(?=: |$)",
     re.MULTILINE,
 )
+_NOTE = re.compile(r"Warning: .*\n|.*: Kafka passes over it\n|.*; the broker does not start\n")
+"""What a tool tells besides an error; the last two are of `ls`."""
 _ONE_ERROR = re.compile(r"(?:\S.*: )?(?P<name>[A-Z]\w*(?:Exception|Error)): .*\n")
 
 
@@ -197,7 +199,7 @@ def well_said(run: Run, codes: Collection[int], lines_at: int = 1) -> Run:
             raise Fault(f"{what} says\n{text}")
     if run.exit_code >= lines_at and not run.stderr:
         raise Fault(f"{what} says nothing")
-    told = [line for line in run.stderr.splitlines(keepends=True) if not line.startswith("Warning: ")]
+    told = [line for line in run.stderr.splitlines(keepends=True) if not _NOTE.fullmatch(line)]
     for line in told if run.exit_code >= lines_at else ():
         match = _ONE_ERROR.fullmatch(line)
         if match is None or match["name"] not in _NAMES:
