@@ -68,10 +68,10 @@ class Broker:
             require_number("clock_ms", clock_ms, 0, _LATEST_MS)
         self._temporary = directory is None
         self.directory = Path(tempfile.mkdtemp(prefix="minikafka-")) if directory is None else Path(directory)
-        self._seeds = {
-            (key, 0) if isinstance(key, str) else key: [_key_and_value(each) for each in values]
-            for key, values in (records or {}).items()
-        }
+        self._seeds: dict[tuple[str, int], list[KeyAndValue]] = {}
+        for key, values in (records or {}).items():
+            of_partition = self._seeds.setdefault((key, 0) if isinstance(key, str) else key, [])
+            of_partition.extend(map(_key_and_value, values))
         self._topics = dict(topics or {})
         for topic, partition in self._seeds:
             if topic not in (topics or {}):

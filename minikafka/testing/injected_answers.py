@@ -8,10 +8,11 @@ from typing import TypeAlias, TypeVar
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalArgumentException, InvalidRequestException
+from minikafka.messages.apis import FetchRequest, FetchResponse
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.error_responses import error_response
+from minikafka.network.error_responses import error_response, fetch_partition_response
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, response_class, response_sink
 from minikafka.network.request import Answer, NoBytes, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
@@ -23,6 +24,13 @@ T = TypeVar("T")
 
 Injected: TypeAlias = Errors | Message | NoBytes
 """An error for the whole request, a response, or none: NO_RESPONSE leaves the client waiting, CLOSE disconnects it."""
+
+_OF_FETCH_SESSIONS = (
+    Errors.FETCH_SESSION_ID_NOT_FOUND,
+    Errors.INVALID_FETCH_SESSION_EPOCH,
+    Errors.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+"""What readers look for at the top of a fetch response; they look for all other errors in its partitions."""
 
 
 class InjectedAnswers:
@@ -68,7 +76,7 @@ class InjectedAnswers:
                 handle(request, channel, answer)  # which refuses it
                 return
             with self._lock:
-                injected = _next(self._answers[api])
+                injected = self._next_answer(api, request)
                 delay_ms = _next(self._delays[api])
             send = answer if delay_ms is None else _later(answer, delay_ms)
             if injected is None:
@@ -78,6 +86,23 @@ class InjectedAnswers:
                 send(_as_answer(request, injected))
 
         return handle_or_inject
+
+    def _next_answer(self, api: ApiKeys, data: bytearray) -> Injected | None:
+        """What is injected as the answer to a request.
+
+        A fetch of a session does not name all of its partitions. Where an error is to stand in each of them, the client
+        is told that there is no such session. Then it asks anew, and names them.
+        """
+        queue = self._answers[api]
+        if api is ApiKeys.FETCH and queue and _is_of_partitions(queue[0][0]):
+            body = Request.parse(data, lambda answer: None).body_of(FetchRequest)
+            if body.session_id != 0 and body.session_epoch > 0:
+                return Errors.FETCH_SESSION_ID_NOT_FOUND
+        return _next(queue)
+
+
+def _is_of_partitions(injected: Injected) -> bool:
+    return isinstance(injected, Errors) and injected not in _OF_FETCH_SESSIONS
 
 
 def _next(queue: deque[tuple[T, int | None]]) -> T | None:
@@ -105,7 +130,23 @@ def _as_answer(data: bytearray, injected: Injected) -> Answer:
     request = Request.parse(data, lambda answer: None)
     if isinstance(injected, Message):
         return response_sink(request.header, injected)
+    if isinstance(request.body, FetchRequest) and _is_of_partitions(injected):
+        return response_sink(request.header, _in_each_partition(request.body, injected))
     exception = injected.exception()
     assert exception is not None
     response = error_response(request.header, request.body, exception)
     return NoBytes.CLOSE if response is None else response_sink(request.header, response)
+
+
+def _in_each_partition(body: FetchRequest, error: Errors) -> FetchResponse:
+    make = FetchResponse.FetchableTopicResponse
+    return FetchResponse(
+        responses=[
+            make(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=[fetch_partition_response(each.partition, error) for each in topic.partitions],
+            )
+            for topic in body.topics
+        ]
+    )

@@ -24,9 +24,11 @@ from minikafka.common.errors import (
     TopicExistsException,
     UnknownTopicOrPartitionException,
 )
-from minikafka.messages.apis import ListOffsetsResponse, MetadataResponse
+from minikafka.messages.apis import FetchRequest, ListOffsetsResponse, MetadataResponse
+from minikafka.network.messages import parse_response, request_bytes
 from minikafka.server.delayed_fetch import DelayedFetch
 from minikafka.testing import ApiKeys, Broker, Errors, NoBytes
+from minikafka.testing.injected_answers import InjectedAnswers
 from tests.librdkafka_clients import AdminClient, Consumer, Producer
 
 PATIENCE_S = 20
@@ -219,7 +221,7 @@ def values(broker, partition=0, topic="t"):
 
 
 def test_topics_and_records_are_there_from_the_start(tmp_path):
-    seeds = {"orders": [b"a", (b"k", b"b"), (b"gone", None)], ("pairs", 1): [b"c"], "none": []}
+    seeds = {"orders": [b"a", (b"k", b"b")], ("orders", 0): [(b"gone", None)], ("pairs", 1): [b"c"], "none": []}
     with Broker(tmp_path / "kept", topics={"orders": 3}, records=seeds) as broker:
         for _ in range(2):
             found = [(record.key, record.value) for record in broker.records("orders", 0)]
@@ -297,6 +299,60 @@ def test_what_holds_bytes_is_stored_as_the_bytes_that_it_holds(process):
         assert broker.records("a", 0)[-1].key == broker.records("b", 0)[0].key == b"a\0"
     with pytest.raises(TypeError, match="bytes-like"):
         Broker(records={"a": ["text"]}, process=process)
+
+
+@pytest.mark.slow
+def test_an_error_of_a_fetch_stands_in_the_partitions():
+    from kafka import KafkaConsumer
+    from kafka import TopicPartition as PythonsPartition
+    from kafka.errors import OffsetOutOfRangeError
+
+    with Broker(records={"t": [b"a"]}) as broker:
+        consumer = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=None, auto_offset_reset="none")
+        consumer.assign([PythonsPartition("t", 0)])
+        consumer.seek(PythonsPartition("t", 0), 0)
+        assert consumer.poll(timeout_ms=1000 * PATIENCE_S)
+        # Its next fetch is of a session, and names no partition.
+        broker.answer(ApiKeys.FETCH, Errors.OFFSET_OUT_OF_RANGE)
+        with pytest.raises(OffsetOutOfRangeError):
+            for _ in range(PATIENCE_S):
+                consumer.poll(timeout_ms=1000)
+        broker.append("t", 0, b"b")
+        [(record,)] = consumer.poll(timeout_ms=1000 * PATIENCE_S).values()
+        assert record.value == b"b"
+        consumer.close()
+        settings = {"group.id": "none", "auto.offset.reset": "error", "enable.auto.commit": False}
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, **settings})
+        consumer.assign([TopicPartition("t", 0, OFFSET_BEGINNING)])
+        broker.answer(ApiKeys.FETCH, Errors.TOPIC_AUTHORIZATION_FAILED)
+        assert consumer.poll(PATIENCE_S).error().code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+        assert [record.value() for record in consumer.consume(2, PATIENCE_S)] == [b"a", b"b"]
+        consumer.close()
+
+
+@pytest.mark.parametrize("error", [Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.CORRUPT_MESSAGE])
+@pytest.mark.parametrize("epoch", [0, 3])
+def test_where_an_error_of_a_fetch_stands(error, epoch):
+    """A fetch of a session that does not name its partitions is told that there is no such session, and asks anew."""
+    injected, told = InjectedAnswers(), []
+    injected.answer(ApiKeys.FETCH, error, 1)
+    handle = injected.around(lambda data, channel, answer: told.append(None))
+    topic = FetchRequest.FetchTopic(partitions=[FetchRequest.FetchTopic.FetchPartition(partition=7)])
+    first = FetchRequest(session_id=9 * (epoch > 0), session_epoch=epoch, topics=[] if epoch else [topic])
+    for body in (first, FetchRequest(session_id=0, session_epoch=0, topics=[topic])):
+        data = bytearray(request_bytes(ApiKeys.FETCH, 17, body, correlation_id=0, client_id="c"))
+        handle(data, None, lambda sink: told.append(parse_response(ApiKeys.FETCH, 17, bytes(sink))[1]))
+    top = [response and Errors(response.error_code) for response in told]
+    parts = [
+        [Errors(each.error_code) for topic in response.responses for each in topic.partitions] if response else []
+        for response in told
+    ]
+    if error is Errors.FETCH_SESSION_ID_NOT_FOUND:
+        assert (top, parts) == ([error, None], [[], []])
+    elif epoch:
+        assert (top, parts) == ([Errors.FETCH_SESSION_ID_NOT_FOUND, Errors.NONE], [[], [error]])
+    else:
+        assert (top, parts) == ([Errors.NONE, None], [[error], []])
 
 
 def test_a_whole_response():
