@@ -74,6 +74,11 @@ ranges = Rung(
         "maybe_increment_high_watermark leo\nmaybe_increment_log_start_offset 9\nclean\n",
         f"{_LAG}1000\n{_PIECES}tick 600\n{_PIECES}maybe_increment_high_watermark leo\ntick 399\nclean\ntick 1\nclean\n"
         "tick 500\nclean\ntick 500\nclean\n",
+        # No lag: records from the future do not wait. A lag of 1 ms: records of this millisecond do.
+        f"{_LAG}0\nappend_as_leader [4x10 keys=4 ts=now+500]\nroll\nmaybe_increment_high_watermark leo\nclean\n"
+        f"update_config min.compaction.lag.ms=1\n{_PIECES}maybe_increment_high_watermark leo\nclean\ntick 1\nclean\n",
+        # The high watermark is below the checkpoint.
+        f"{_LAG}0\n{_PIECES * 2}maybe_increment_high_watermark leo\nclean\nupdate_high_watermark 5\nclean\n",
         f"{_LAG}1000\nappend_as_leader [2x10 keys=3]\nroll\nmaybe_increment_high_watermark leo\ntick 1000\nclean\n"
         "update_config min.compaction.lag.ms=2000\nappend_as_leader [2x10 keys=3 ts=now-9000]\nroll\n"
         "maybe_increment_high_watermark leo\nclean\n",
@@ -81,6 +86,7 @@ ranges = Rung(
     profiles=drawn({}, OPEN, OPEN, **{"min.compaction.lag.ms": 100})
     + drawn(OPEN, {"weights": {**OFTEN["weights"], "truncate": 8, "log_start": 8}}),
     returns=(bounds.OffsetsToClean, tuple),
+    changes_nothing=True,
     solution=cleanable_offsets,
     beliefs=(
         Belief(
@@ -209,6 +215,20 @@ groups = Rung(
             for offset in (0, 1_000_000_000, 2_000_000_000, 2_500_000_000, 2_600_000_000)
         )
         + "maybe_increment_high_watermark leo\nclean\n",
+        # Two time indexes have exactly `max_index_size` bytes together.
+        _GROUPED.format(1000, 24) + _FOUR + "maybe_increment_high_watermark leo\nclean\n",
+        # Two time indexes fit, and two offset indexes do not.
+        _GROUPED.format(1000, 40)
+        + "config index.interval.bytes=0\n"
+        + ("append_as_leader [1x10 keys=1]\n" * 4 + "roll\n") * 2
+        + "maybe_increment_high_watermark leo\nclean\n",
+        # The second segment ends exactly 2^31 - 1 above the first base offset, the third one further.
+        _GROUPED.format(1000, 4096)
+        + "".join(f"append_as_follower [1x10 keys=1 offset={n}]\nroll\n" for n in (0, 2**31 - 1, 2**31))
+        + "maybe_increment_high_watermark leo\nclean\n",
+        # The second segment is empty, and the next one begins far above it.
+        _GROUPED.format(1000, 4096) + "append_as_follower [1x10 keys=1]\nroll\nroll 2147483700\n"
+        "append_as_follower [1x10 keys=1 offset=2147483710]\nroll\nmaybe_increment_high_watermark leo\nclean\n",
     ),
     profiles=drawn({}, {}, OPEN, {"follower": True}, {}),
     returns=(list,),

@@ -273,6 +273,12 @@ _PROPOSED = _OUTSIDE + (
     "follow 2\nsleep 12000\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\nanswer 0\nfollow 2\nfollow 2\n"
 )
 _JUST_IN_TIME = _OUTSIDE + "sleep 10000\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\n"
+# Too few are in sync, and nothing rises. DeleteRecords waits for broker 2; nobody checks it again when that is fenced.
+_TOO_FEW = (
+    _BEGIN.format(2)
+    + f"produce 0 acks=1 t-0 [3x10]\n{_ROUND}{_ROUND}{_ROUND}delete_records 0 timeout=90000 t-0@2\nfollow 1\nfollow 1\n"
+    "change t-0 isr=0\nfence 2\npublish 0\nproduce 0 acks=1 t-0 [1x10]\n"
+)
 _FENCED = _OUTSIDE + "fence 2\npublish 0\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\n"
 
 raises = Rung(
@@ -287,7 +293,7 @@ raises = Rung(
         "A follower outside of it counts if it is eligible and caught up, because it is about to join. An unknown "
         "end is -1, and is compared like any other.",
     ),
-    chosen=(_MINIMUM, _NEAR, _PROPOSED, _JUST_IN_TIME, _FENCED),
+    chosen=(_MINIMUM, _NEAR, _PROPOSED, _JUST_IN_TIME, _FENCED, _TOO_FEW),
     profiles=_drawn({"sleep": 20, "answer": 15}, {"change": 10, "fence": 4}, {"change": 10}),
     returns=(bool,),
     harness=BROKERS,

@@ -308,6 +308,11 @@ _DELETED = (
     "delete orders-0\nstop\nstart\ntick 50000\ntick 20000\n"
 )
 
+_PUT_ASIDE = (
+    _BEGIN + "append orders-0 [3x10]\nappend users-0 [5x10]\ndelete_records users-0 2\ntick 30000\nstray orders-0\n"
+    "tick 60000\ncreate orders-0\nappend orders-0 [1x10]\ntick 30000\nstray users-0\nkill\nstart\ntick 60000\n"
+)
+
 takes_away = Rung(
     "Rung 4, a log is deleted",
     LogManager.async_delete,
@@ -321,7 +326,7 @@ takes_away = Rung(
         "A log with `-delete` is added to the queue `logs_to_be_deleted`. A later task deletes its files.",
         "If `checkpoint` is True, the checkpoint files of its log directory are written, without this log.",
     ),
-    chosen=(_DELETED,),
+    chosen=(_DELETED, _PUT_ASIDE),
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
     harness=LOG_DIRECTORY,
     solution=async_delete,

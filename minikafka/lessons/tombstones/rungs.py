@@ -58,9 +58,16 @@ delays = Rung(
         "less) does not count.",
         "A log that has waited up to `max_compaction_lag_ms`, inclusive, is not late: the answer is 0.",
     ),
-    chosen=(_LATE,),
+    chosen=(
+        _LATE,
+        # First batches of the times 0 and 1.
+        _LATE.partition("append")[0] + "append_as_leader [1x1 keys=1 ts=0]\nroll\n"
+        "maybe_increment_high_watermark leo\nclean\nappend_as_leader [1x1 keys=1 ts=1]\nroll\n"
+        "maybe_increment_high_watermark leo\nclean\n",
+    ),
     profiles=drawn({}, {}, OPEN, **{"max.compaction.lag.ms": 100, "min.cleanable.dirty.ratio": 0.6}),
     returns=(int,),
+    changes_nothing=True,
     solution=max_compaction_delay,
     beliefs=(
         Belief(

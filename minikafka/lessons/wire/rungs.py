@@ -321,6 +321,18 @@ fetch
 fetch 2
 fetch
 """
+# A high watermark of 0 after an error; records that no follower has yet.
+_LITTLE_NEWS = """
+fetch 0 1
+fetch
+fail 0
+fetch
+heal 0
+fetch
+append_unreplicated 1 2
+fetch
+fetch
+"""
 
 
 def maybe_update_response_data(self, response):
@@ -379,7 +391,7 @@ news = Rung(
         "of `response`, also when it has records.",
         "With an error, `self.high_watermark` is −1 afterwards. So the partition is told again once the error is over.",
     ),
-    chosen=(_NEWS,),
+    chosen=(_NEWS, _LITTLE_NEWS),
     profiles=({}, {"partitions": 2, "fetches": 0.5}, {"partitions": 7}, {"partitions": 1}),
     returns=(bool,),
     harness=SESSIONS,

@@ -72,10 +72,10 @@ def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
     """What Spark expects after each operation of `workload`; quantities of the logs only while the broker is up.
 
     Segments that are deleted because of the log's size, and segments that roll by themselves, are not followed. Raises
-    ValueError for a workload in which a whole log is deleted.
+    ValueError for a workload in which a whole log is deleted or put aside.
     """
-    if any(operation.kind == "delete" for operation in workload):
-        raise ValueError("Spark does not follow the deletion of a whole log")
+    if any(operation.kind in ("delete", "stray") for operation in workload):
+        raise ValueError("Spark does not follow the deletion of a whole log, nor one that is put aside")
     if spark is None:
         spark = session()
     rows: list[dict] = [{} for _ in workload]

@@ -83,8 +83,11 @@ def _apply(one: OneLogManager, operation: LogDirOperation) -> None:
         case "delete_records":
             reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
             _log(one, operation).maybe_increment_log_start_offset(operation.number, reason)
-        case "delete":
-            one.manager.async_delete(_log(one, operation).topic_partition)
+        case "delete" | "stray":
+            # As its callers do: without an argument where the log is to be deleted.
+            how = {"is_stray": True} if operation.kind == "stray" else {}
+            if one.manager.async_delete(_log(one, operation).topic_partition, **how) is None:
+                raise Impossible(f"the manager says that it had no log of {operation.partition}")
     one.scheduler.run_due_tasks()  # what a roll leaves to the background
 
 

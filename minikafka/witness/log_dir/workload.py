@@ -30,6 +30,7 @@ ARGUMENTS = {
     "roll": "p",
     "delete_records": "pn",
     "delete": "p",
+    "stray": "p",
 }
 """What each operation takes: a partition (p), a number (n), batches (b)."""
 
@@ -39,7 +40,8 @@ class LogDirOperation:
     """One line: `append orders-0 [3x100]`, `tick 60000` (ms), `delete_records orders-0 5` (offset), `stop`.
 
     `start`, `stop` and `kill` are the broker's; `roll` begins a segment at the log's end; `delete` takes a log out of
-    use, as the deletion of its topic does. All records that are appended count as replicated at once.
+    use, as the deletion of its topic does; `stray` puts it aside. All records that are appended count as replicated at
+    once.
     """
 
     kind: str

@@ -32,9 +32,10 @@ class SessionRunner:
         if operation.kind == "fetch":
             return self._fetch(operation)
         there = self._partitions[operation.partition]
-        count = int(operation.words[1]) if operation.kind == "append" else 0
+        count = int(operation.words[1]) if operation.kind in ("append", "append_unreplicated") else 0
         changed = {
             "append": {"records": there.records + count, "high_watermark": there.high_watermark + count},
+            "append_unreplicated": {"records": there.records + count},
             "mark": {"high_watermark": there.high_watermark + 1},
             "delete": {"log_start": there.log_start + 1},
             "fail": {"error": int(Errors.NOT_LEADER_OR_FOLLOWER)},

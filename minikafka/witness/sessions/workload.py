@@ -6,7 +6,17 @@ from dataclasses import dataclass, replace
 
 from minikafka.witness.log.workload import WorkloadError
 
-KINDS = {"append": 2, "mark": 1, "delete": 1, "fail": 1, "heal": 1, "ask_another": 1, "cut": 1, "fetch": None}
+KINDS = {
+    "append": 2,
+    "append_unreplicated": 2,
+    "mark": 1,
+    "delete": 1,
+    "fail": 1,
+    "heal": 1,
+    "ask_another": 1,
+    "cut": 1,
+    "fetch": None,
+}
 """The operations, and how many words each takes; None: as many as one likes."""
 
 _NUMBER, _PARTITION = re.compile(r"\d+"), re.compile(r"-?\d+")
@@ -16,8 +26,9 @@ _NUMBER, _PARTITION = re.compile(r"\d+"), re.compile(r"-?\d+")
 class SessionOperation:
     """One line. Partitions are numbers.
 
-    - `append 2 3`: partition 2 gets three records, and its high watermark rises by three. `mark 2`: the high watermark
-      alone rises by one. `delete 2`: the log start rises by one.
+    - `append 2 3`: partition 2 gets three records, and its high watermark rises by three. `append_unreplicated 2 3`: it
+      gets three records that no follower has yet. `mark 2`: the high watermark alone rises by one. `delete 2`: the log
+      start rises by one.
     - `fail 2`: partition 2 has an error, until `heal 2`.
     - `ask_another 2`: at the next fetch the reader had better ask another replica for partition 2. `cut 2`: at the next
       fetch the reader, a follower, must cut its log of partition 2 first.

@@ -54,6 +54,8 @@ _ASKED = (
     _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 2), elr=(), last_known=1),
     _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 2), elr=(), last_known=1, unclean=True),
     _Asked((0, 1, 2), leader=-1, isr=(), alive=(0, 1, 2), elr=(), last_known=2, unclean=True),
+    _Asked((1, 0, 2), leader=-1, isr=(), alive=(0, 1), elr=(), last_known=0),
+    _Asked((0, 1, 2), leader=-1, isr=(1,), alive=(0, 2), elr=(), last_known=2),
 )
 
 

@@ -75,6 +75,7 @@ moment = Exercise(
         _case("late ones before", "10; 0,20 | 30,40", 20),
         _case("a late one that is exactly it", "0,10; 40 | 20,50", 20),
         _case("nothing so late", "0,10; 20", 30),
+        _case("the last one", "0,10; 20", 15),
     ],
     judged_by_spark,
     solutions.reading_from,

@@ -140,6 +140,7 @@ answered_when = Exercise(
         _case("at the very moment", "0:+3 0:1, 1:+3 0:1, 3:f 0:2"),
         _case("nobody fetches", "0:+2 0:1 1:2, 1:f 0:0 1:0"),
         _case("a fetch before the request", "0:+9 0:1, 1:f 0:1, 2:+3 0:1, 4:f 0:2"),
+        _case("a fetch of the same moment", "0:+5 0:2, 0:f 0:0, 0:f 0:2"),
     ],
     judged_by_spark,
     solutions.answers,

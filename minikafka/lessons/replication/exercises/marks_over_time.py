@@ -154,6 +154,7 @@ marks_over_time = Exercise(
         _case("one is let in too early", "+4, 1:0, 2:0, isr 01, 1:4, isr 012, 2:2, 2:4"),
         _case("below the minimum", "+1, 1:0, 2:0, 1:1, 2:1, isr 0, +2, 1:3, isr 01, 1:3", min_isr=2),
         _case("alone", "isr 0, +2, +1"),
+        _case("below the minimum from the beginning", "isr 0, +2, isr 01, 1:2", min_isr=2),
     ],
     judged_by_spark,
     solutions.high_watermarks,

@@ -30,6 +30,7 @@ _TEXTS = (
     ("a bad number behind a line of two words", "0\n2\norders 0\nusers 1 six\n"),
     ("a bad number and a line too few", "0\n3\norders zero 4\nusers 1 6\n"),
     ("a partition twice", "0\n2\norders 0 6\norders 0 4\n"),
+    ("two lines too few, and no other", "0\n2\n"),
 )
 
 

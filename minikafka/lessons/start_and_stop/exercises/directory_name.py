@@ -26,6 +26,7 @@ _NAMES = (
     "orders-",
     "orders-0-delete",
     "stray-7",
+    "-0",
 )
 
 

@@ -70,6 +70,7 @@ _LOGS_OF_CASES = (
     (_Log("state", "compact", 100, (300, 200, 40)), _Log("both", "compact,delete", 100, (300, 200, 40))),
     (_Log("orders", "delete", -1, (300, 200, 40), log_start=4), _Log("users", "delete", 100, (90, 80), log_start=6)),
     (_Log("none", "", 100, (300, 200, 40), log_start=3), _Log("orders", "delete", 100, (300, 40))),
+    (_Log("orders", "delete", 0, (300, 1, 0)),),
 )
 
 

@@ -28,7 +28,7 @@ _EVENTS = (
 )
 """What happens to three logs; the tasks run at 30, 90, 150, 210 …"""
 
-_SECONDS = (29, 31, 65, 95, 125, 160, 205)
+_SECONDS = (29, 31, 65, 95, 125, 160, 205, 30, 90)
 
 
 def _case(now: int) -> AskedCase:

@@ -118,6 +118,7 @@ survivors = Exercise(
         _case("an aborted transaction", ["a b a! c b"], "0:a 1:b 2:a! 4:c 5:b", end=6),
         _case("a full map", ["a a b c d b a"], "0:a 1:a 2:b 3:c 4:d 5:b 6:a", end=4, keys=3),
         _case("aborted above a full map", ["a b c d e! a"], "0:a 1:b 2:c 3:d 4:e! 6:a", end=3, keys=3),
+        _case("a full map, and one of its keys at its end", ["a b c a d"], "0:a 1:b 2:c 3:a 4:d", end=3, keys=3),
     ],
     judged_by_spark,
     solutions.surviving,

@@ -35,6 +35,8 @@ _ASKED = {  # what the header is, and its bytes with a body behind them
     "Fetch 12 with a tagged field of three bytes": _header(1, 12, 8, "shop", b"new") + _BODY,
     "ApiVersions 4 with two tagged fields": _header(18, 4, 9, "Laden am Markt", b"a", b"bcde") + _BODY,
     "ApiVersions 3 with an empty tagged field": _header(18, 3, 10, "ü", b"") + _BODY,
+    "Metadata 8, the client id has 200 letters": _header(3, 8, 0x01020304, "shop" * 50) + _BODY,
+    "ApiVersions 300 of a later Kafka": _header(18, 300, 12, "shop") + _BODY,
 }
 
 
