@@ -54,6 +54,13 @@ stop
 """
 
 
+def test_a_manager_may_have_no_cleaner():
+    text = "manager flush_check_ms=60000\ncleaner off\nstart\nstop\n"
+    assert str(LogDirWorkload.parse(text)) == text
+    with pytest.raises(WorkloadError, match="cleaner takes off"):
+        LogDirWorkload.parse("cleaner on\n")
+
+
 def test_its_text_is_read_and_written():
     workload = LogDirWorkload.parse(WORKLOAD + "  # the end\n\n")
     assert str(workload) == WORKLOAD

@@ -124,7 +124,7 @@ def case(arguments: list[Any]) -> tuple[Any, ...]:
 
 def _role(told: dict[str, Any]) -> Role:
     """The role whose fields are told as names."""
-    named = {name: tuple(map(_found, told[name])) for name in ("returns", "raises")}
+    named = {name: tuple(map(_found, told[name])) for name in ("returns", "raises", "must_call")}
     others = {"also_asked": getattr(also_asked, told["also_asked"])} if told["also_asked"] else {}
     harness = getattr(harnesses, told["harness"])
     return Role(_found(told["method"]), harness, changes_nothing=told["changes_nothing"], **named, **others)

@@ -1,9 +1,10 @@
 """Puts a learner's function in the place of a method of the engine, for the length of a `with` block."""
 
+import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -64,6 +65,37 @@ def mine(method: Method, function: Callable[..., Any], guard: Guard | None = Non
                 replaced.enter_context(mock.patch.object(place.owner, place.name, detour))
         for place in _places(method, engine):
             replaced.enter_context(mock.patch.object(place.owner, place.name, _in_the_kind_of(place.original, call)))
+        yield
+
+
+@contextmanager
+def calls_told(methods: Iterable[Method], tell: Callable[[str], None]) -> Iterator[None]:
+    """Inside the block `tell` is given the name of each of `methods` when this thread calls it, and not what that one
+    calls of them in turn.
+    """
+    thread, is_within = threading.get_ident(), False
+
+    def told(engine: FunctionType) -> Callable[..., Any]:
+        @functools.wraps(engine)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal is_within
+            if is_within or threading.get_ident() != thread:
+                return engine(*args, **kwargs)
+            tell(engine.__qualname__)
+            is_within = True
+            try:
+                return engine(*args, **kwargs)
+            finally:
+                is_within = False
+
+        return call
+
+    with ExitStack() as replaced:
+        for method in methods:
+            engine = function_of(method)
+            for place in _places(method, engine):
+                call = _in_the_kind_of(place.original, told(engine))
+                replaced.enter_context(mock.patch.object(place.owner, place.name, call))
         yield
 
 

@@ -2,13 +2,14 @@
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from minikafka.lab.rebuild.harnesses import ENGINE, Harness, Outcome
 from minikafka.lab.rebuild.learners_code import Guard, arguments_in_words
-from minikafka.lab.rebuild.mine import Method, mine
+from minikafka.lab.rebuild.mine import Method, calls_told, mine
 from minikafka.lab.stepper.stepper import in_words
 from minikafka.lab.widgets.offset_ruler import Offsets
 
@@ -17,7 +18,7 @@ from minikafka.lab.widgets.offset_ruler import Offsets
 class Role:
     """The place that a function takes: the engine's `method`, on a `harness`, and what the function is held to there.
 
-    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`: as Rung has it.
+    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`, `must_call`: as Rung has them.
     """
 
     method: Method
@@ -26,6 +27,12 @@ class Role:
     raises: tuple[type[Exception], ...] = ()
     changes_nothing: bool = False
     also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: ()
+    must_call: tuple[Method, ...] = ()
+
+    @property
+    def is_compared_call_by_call(self) -> bool:
+        """Whether calls of the function are compared with those of the engine's method, besides what the log shows."""
+        return self.changes_nothing or bool(self.must_call)
 
 
 class Run(NamedTuple):
@@ -36,11 +43,15 @@ class Run(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call in words: the arguments by name, the result, and of a result with named fields each field."""
+    """A call in words: the arguments by name, the result, and of a result with named fields each field.
+
+    `called`: the names of those of the role's `must_call` that it called.
+    """
 
     arguments: str
     result: str
     fields: tuple[tuple[str, str], ...]
+    called: tuple[str, ...]
 
 
 class Performer(Protocol):
@@ -55,8 +66,9 @@ class Performer(Protocol):
         """Do the workload."""
 
     def results(self, workload: Any) -> list[Any]:
-        """What the function returned while the workload was done, call by call, as `plainly` has it, and then what it
-        returned where it was also asked.
+        """What the function returned while the workload was done, call by call, as `plainly` has it, and which of
+        `must_call` it called, each name once where it stands several times in a row; and then the same where it was
+        also asked. The results of a function that changes something are left out: the log shows what it did.
         """
 
     def call(self, workload: Any, number: int) -> Call:
@@ -83,32 +95,56 @@ class Here:
     def results(self, workload: Any) -> list[Any]:
         """As Performer.results."""
         found: list[Any] = []
-        self._each_call(workload, lambda _args, _kwargs, result: found.append(plainly(result)))
+
+        def note(_args: tuple[Any, ...], _kwargs: Mapping[str, Any], result: Any, called: tuple[str, ...]) -> None:
+            found.append((plainly(result) if self._role.changes_nothing else None, called))
+
+        self._each_call(workload, note)
         return found
 
     def call(self, workload: Any, number: int) -> Call:
         """As Performer.call."""
         seen, found = 0, []
 
-        def tell(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        def tell(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, called: tuple[str, ...]) -> None:
             nonlocal seen
             if seen == number:
                 fields = tuple((name, in_words(getattr(result, name))) for name in getattr(result, "_fields", ()))
-                found.append(Call(arguments_in_words(self._function, args, kwargs), in_words(result), fields))
+                arguments = arguments_in_words(self._function, args, kwargs)
+                found.append(Call(arguments, in_words(result), fields, called))
             seen += 1
 
         self._each_call(workload, tell)
         return found[0]
 
-    def _each_call(self, workload: Any, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None]) -> None:
-        asked_once_more = self._new_guard().around(self._function)
+    def _each_call(
+        self, workload: Any, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any, tuple[str, ...]], None]
+    ) -> None:
+        called: list[str] = []
+        is_running = False
+
+        @functools.wraps(self._function)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            nonlocal is_running
+            called.clear()
+            is_running = True
+            try:
+                return self._function(*args, **kwargs)
+            finally:
+                is_running = False
+
+        def tell(name: str) -> None:
+            if is_running and called[-1:] != [name]:
+                called.append(name)
+
+        asked_once_more = self._new_guard().around(function)
 
         def see(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-            seen(args, kwargs, result)
+            seen(args, kwargs, result, tuple(called))
             for others in self._role.also_asked(*args, **kwargs):
-                seen(others, {}, asked_once_more(*others))
+                seen(others, {}, asked_once_more(*others), tuple(called))
 
-        with mine(self._role.method, self._function, self._new_guard(see)):
+        with mine(self._role.method, function, self._new_guard(see)), calls_told(self._role.must_call, tell):
             self._role.harness.done(workload, ENGINE)
 
     def _new_guard(self, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None) -> Guard:

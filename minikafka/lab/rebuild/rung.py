@@ -55,6 +55,8 @@ class Rung(Task):
       `changes_nothing`: whether it only looks.
     - `also_asked`: for a call of a method that only looks, the arguments of others that no workload leads to; what the
       function answers to them must be what the engine's method answers.
+    - `must_call`: methods of the engine of which the function calls the same ones, in the same order, as the engine's
+      own method; for duties of which neither the log nor the disk shows anything.
     - `profiles`: the knobs of the harness's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `harness`: what its workloads are about: one log, or brokers that replicate.
     - `beliefs`: wrong versions, recognised by what they lead to.
@@ -79,6 +81,7 @@ class Rung(Task):
         changes_nothing: bool = False,
         operations: int = 40,
         also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: (),
+        must_call: tuple[Method, ...] = (),
         kafka: str | None = None,
         harness: Harness = ONE_LOG,
     ):
@@ -87,7 +90,7 @@ class Rung(Task):
         self.invariants = tuple(invariants)
         self._harness = harness
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
-        self.role = Role(method, harness, returns, raises, changes_nothing, also_asked)
+        self.role = Role(method, harness, returns, raises, changes_nothing, also_asked, must_call)
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
@@ -128,9 +131,9 @@ class Rung(Task):
                     shown = smallest(trial, performer, self._harness)
                     words = "\n".join(filter(None, (str(shown), self._belief(trial, performer, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
-            if self.role.changes_nothing:
+            if self.role.is_compared_call_by_call:
                 tell(say("All is equal so far. Now what your function returned is compared, call by call …"))
-            if self.role.changes_nothing and (words := self._other_results(performer, seed)):
+            if self.role.is_compared_call_by_call and (words := self._other_results(performer, seed)):
                 return RungVerdict(self.name, NOT_YET, words, operations)
         except NotAttempted:
             return RungVerdict(self.name, NOT_ATTEMPTED, say(STUB))
@@ -168,7 +171,7 @@ class Rung(Task):
             except LearnersError:
                 continue
             versions = [version for version in versions if self._leads_to(version, workload, outcome)]
-        if len(versions) > 1 and self.role.changes_nothing:
+        if len(versions) > 1 and self.role.is_compared_call_by_call:
             versions = self._answering_so(versions, failed.workload, performer.results(failed.workload))
         return say(versions[0].words) if versions else ""
 
@@ -184,11 +187,10 @@ class Rung(Task):
                 number = next((number for number, pair in enumerate(zip(results, right)) if pair[0] != pair[1]), None)
                 if number is None:
                     return f"The engine calls your function {len(results)} times, and its own {len(right)} times."
-                call, called = performer.call(workload, number), engine.call(workload, number)
-                yours, minikafkas = _told_apart(call, called)
+                call, right_call = performer.call(workload, number), engine.call(workload, number)
                 words = (
-                    f"The log is as {judge_name()} has it, but your function is not: "
-                    f"called with {call.arguments} it returns {yours}, and minikafka's own method {minikafkas}."
+                    f"The log is as {judge_name()} has it, but your function is not: called with {call.arguments} it "
+                    + _told_apart(call, right_call)
                 )
                 versions = self._answering_so(list(self.beliefs), workload, results)
                 return "\n".join([words, *(say(version.words) for version in versions[:1])])
@@ -239,10 +241,17 @@ class Rung(Task):
         return drawing.page(f'<div class="mk-box">{head}<br>{escape(say(self.why))}<ul>{rows}</ul></div>')
 
 
-def _told_apart(call: Call, right: Call) -> tuple[str, str]:
-    """The results of two calls in words; where these are the same, the first field in which the results differ."""
-    if call.result == right.result:
-        for (name, yours), (_, minikafkas) in zip(call.fields, right.fields):
-            if yours != minikafkas:
-                return f"{name} {yours}", f"{name} {minikafkas}"
-    return call.result, right.result
+def _told_apart(call: Call, right: Call) -> str:
+    """What two calls did otherwise: what they called, or their results, or where these read the same, the first field
+    in which they differ.
+    """
+    if call.called != right.called:
+        yours, minikafkas = (", ".join(each.called) or "none of them" for each in (call, right))
+        return f"calls {yours}, and minikafka's own method {minikafkas}."
+    yours, minikafkas = call.result, right.result
+    if yours == minikafkas:
+        for (name, field), (_, other) in zip(call.fields, right.fields):
+            if field != other:
+                yours, minikafkas = f"{name} {field}", f"{name} {other}"
+                break
+    return f"returns {yours}, and minikafka's own method {minikafkas}."

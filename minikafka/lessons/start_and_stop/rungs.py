@@ -3,6 +3,8 @@
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.harnesses import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
+from minikafka.log.cleaner.log_cleaner import LogCleaner
+from minikafka.log.log import Log
 from minikafka.log.manager.log_manager import LogManager, write_clean_shutdown_file
 
 _TOPICS = (
@@ -28,11 +30,14 @@ def shutdown(self, broker_epoch=-1):
         self.log_dirs.destroy_locks()
 
 
-def _stops(*, flushes=True, closes=True, notes=LogManager._checkpoint_dir, epoch=lambda given: given):
+def _stops(
+    *, cleans_no_more=True, flushes=True, closes=True, notes=LogManager._checkpoint_dir, epoch=lambda given: given
+):
     """A version that leaves out one of the steps, or notes something else."""
 
     def version(self, broker_epoch=-1):
-        self.cleaner.shutdown()
+        if cleans_no_more and self.cleaner is not None:
+            self.cleaner.shutdown()
         for log_dir in self.live_log_dirs:
             for log in self._logs_in_dir(log_dir).values():
                 if flushes:
@@ -71,7 +76,8 @@ stops = Rung(
         "The locks are released at the end, even after an exception. Before that, call `close_handlers()` of the "
         "logs that are stray or wait to be deleted. (This step is minikafka's; Kafka does not do it.)",
     ),
-    chosen=(_STOPPED,),
+    chosen=(_STOPPED, "cleaner off\n" + _BEGIN + "append orders-0 [3x10]\nstop\nstart\n"),
+    must_call=(LogCleaner.shutdown, Log.close, Log.close_handlers),
     profiles=tuple(
         {"fixed": {}, "weights": weights}
         for weights in ({"stop": 14}, {"stop": 14, "delete_records": 16}, {"stop": 10, "delete": 6, "kill": 6})
@@ -79,6 +85,10 @@ stops = Rung(
     harness=LOG_DIRECTORY,
     solution=shutdown,
     beliefs=(
+        Belief(
+            _stops(cleans_no_more=False),
+            "You do not stop the cleaner. One of its threads may still be replacing segments of a log that you close.",
+        ),
         Belief(
             _stops(flushes=False),
             "You write recovery points without flushing the logs. Flush first: then each recovery point is the log "

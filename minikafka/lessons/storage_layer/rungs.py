@@ -3,6 +3,7 @@
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.harnesses import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
+from minikafka.log.cleaner.log_cleaner import LogCleaner
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 from minikafka.log.manager import log_dir_checkpoints
 from minikafka.log.manager.log_manager import LogManager
@@ -224,7 +225,7 @@ retains = Rung(
         "after an exception.",
         "It returns nothing.",
     ),
-    chosen=(_OLD,),
+    chosen=(_OLD, "cleaner off\n" + _OLD),
     profiles=_drawn(
         {"roll": 20}, {"roll": 20, "tick": 30}, {"roll": 16, "delete_records": 16}, retention_check_ms=60_000
     ),
@@ -326,7 +327,8 @@ takes_away = Rung(
         "A log with `-delete` is added to the queue `logs_to_be_deleted`. A later task deletes its files.",
         "If `checkpoint` is True, the checkpoint files of its log directory are written, without this log.",
     ),
-    chosen=(_DELETED, _PUT_ASIDE),
+    chosen=(_DELETED, _PUT_ASIDE, "cleaner off\n" + _BEGIN + "append orders-0 [3x10]\ndelete orders-0\ntick 60000\n"),
+    must_call=(LogCleaner.abort_cleaning,),
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
     harness=LOG_DIRECTORY,
     solution=async_delete,

@@ -1,12 +1,13 @@
 """A log manager, to which the operations of a workload are done, observed after each operation."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.witness.log_dir.one_log_manager import OneLogManager
+from minikafka.witness.log_dir.one_log_manager import NO_CLEANER_THREADS, OneLogManager
 from minikafka.witness.log_dir.workload import LogDirOperation, LogDirWorkload, parse_partition
 from minikafka.witness.observation import Observations
 
@@ -24,7 +25,11 @@ class LogDirRunner:
     def __init__(self, workload: LogDirWorkload, make, directory: Path):
         directory.mkdir(parents=True)
         self.directory = directory
-        self._one = OneLogManager(make, directory.parent, [directory.name], workload.default, **workload.manager)
+        settings = {
+            **workload.manager,
+            "cleaner_config": replace(NO_CLEANER_THREADS, enable_cleaner=workload.has_cleaner),
+        }
+        self._one = OneLogManager(make, directory.parent, [directory.name], workload.default, **settings)
         self._one.topic_configs = {name: dict(settings) for name, settings in workload.topics.items()}
 
     def apply(self, operation: LogDirOperation) -> dict:

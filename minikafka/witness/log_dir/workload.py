@@ -73,6 +73,7 @@ class LogDirWorkload:
     """Settings and operations, one a line; `#` begins a comment:
 
         manager flush_check_ms=60000
+        cleaner off
         default flush.ms=100000
         topic audit retention.ms=1000 cleanup.policy=delete
         start
@@ -81,14 +82,15 @@ class LogDirWorkload:
         tick 60000
         stop
 
-    `manager`: times of the tasks, named as LogManager's arguments (MANAGER_DEFAULTS); `default`: settings of every
-    topic; `topic`: those of one. The clock starts at START_MS.
+    `manager`: times of the tasks, named as LogManager's arguments (MANAGER_DEFAULTS); `cleaner off`: the manager has
+    none (`has_cleaner`); `default`: settings of every topic; `topic`: those of one. The clock starts at START_MS.
     """
 
     operations: tuple[LogDirOperation, ...]
     manager: Mapping[str, int] = field(default_factory=dict)
     default: Mapping[str, str] = field(default_factory=dict)
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    has_cleaner: bool = True
 
     @classmethod
     def parse(cls, text: str) -> "LogDirWorkload":
@@ -97,6 +99,7 @@ class LogDirWorkload:
         manager: dict[str, int] = {}
         default: dict[str, str] = {}
         topics: dict[str, dict[str, str]] = {}
+        has_cleaner = True
         for number, line in enumerate(text.splitlines(), 1):
             line = line.partition("#")[0].strip()
             word, _, rest = line.partition(" ")
@@ -105,6 +108,10 @@ class LogDirWorkload:
                     manager.update({name: int(value) for name, value in read_settings(rest).items()})
                     if unknown := manager.keys() - MANAGER_DEFAULTS.keys():
                         raise ValueError(f"there is no setting {', '.join(sorted(unknown))}")
+                elif word == "cleaner":
+                    if rest != "off":
+                        raise ValueError("cleaner takes off")
+                    has_cleaner = False
                 elif word == "default":
                     default.update(read_settings(rest))
                 elif word == "topic":
@@ -114,7 +121,7 @@ class LogDirWorkload:
                     operations.append(LogDirOperation.parse(line))
             except ValueError as error:
                 raise WorkloadError(f"line {number}: {error} (in: {line})") from None
-        return cls(tuple(operations), manager, default, topics)
+        return cls(tuple(operations), manager, default, topics, has_cleaner)
 
     def clock(self) -> list[int]:
         """The time (ms) at which each operation is done; for a tick, before it."""
@@ -147,7 +154,7 @@ class LogDirWorkload:
         lines = [
             f"{word} " + " ".join(f"{k}={v}" for k, v in settings.items()) for word, settings in header if settings
         ]
-        return "\n".join([*lines, *map(str, self.operations)]) + "\n"
+        return "\n".join([*lines, *(() if self.has_cleaner else ("cleaner off",)), *map(str, self.operations)]) + "\n"
 
     def _repr_html_(self) -> str:
         lines = (f"<td>{i}</td><td><code>{html.escape(str(op))}</code></td>" for i, op in enumerate(self))

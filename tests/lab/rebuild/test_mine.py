@@ -13,7 +13,7 @@ from minikafka.lab.rebuild import learners_code
 from minikafka.lab.rebuild import rung as rung_module
 from minikafka.lab.rebuild import trial as trial_module
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError
-from minikafka.lab.rebuild.mine import WrongParametersError, mine
+from minikafka.lab.rebuild.mine import WrongParametersError, calls_told, mine
 from minikafka.lessons.segments.rungs import looks_up, rolls
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
@@ -340,3 +340,16 @@ def test_a_rung_whose_method_is_never_called_is_an_error(engine_judges):
     )  # fmt: skip
     with pytest.raises(AssertionError, match="nothing was judged"):
         idle.check(never_rolls)
+
+
+def test_calls_are_told_once_and_only_of_this_thread():
+    told, log = [], fresh_log({"internal.segment.bytes": 200})
+    original = Log.__dict__["append_as_leader"]
+    with calls_told((Log.append_as_leader, Log.roll, LogSegment.should_roll), told.append):
+        thread = threading.Thread(target=filled, args=[fresh_log({"internal.segment.bytes": 200})])
+        thread.start()
+        thread.join()
+        filled(log)
+        log.roll()
+    assert told == ["Log.append_as_leader"] * 4 + ["Log.roll"]
+    assert Log.__dict__["append_as_leader"] is original
