@@ -103,6 +103,11 @@ _OPERATIONS = (
     + "append_as_leader leader_epoch=1 [2x10 pid=7 epoch=0 seq=0]\nappend_as_leader leader_epoch=3 [2x10 ts=now-5]\n"
 )  # fmt: skip
 
+_FULL_TIME_INDEX = (
+    "config segment.index.bytes=36 index.interval.bytes=60\n" + "append_as_leader [2x10 ts=now]\ntick 10\n" * 8
+)  # fmt: skip
+"""A time index of three entries: the last one is for the largest timestamp of a closed segment."""
+
 recovers = Rung(
     "Rung 1, the scan of a segment",
     LogSegment.recover,
@@ -124,6 +129,9 @@ recovers = Rung(
         reopened_after("remove:@0.snapshot,remove:leader-epoch-checkpoint", before=_OPERATIONS),
         reopened_after("cut:1.log:30", "flip:0.log:180"),
         _ABORTED + "reopen clean=false damage=remove:1.txnindex\nconsume start read_committed=true\n",
+        _FULL_TIME_INDEX + "reopen clean=false\nfetch_offset_by_timestamp now-1\n",
+        # The scan of the one segment leaves a snapshot where the next one begins, which no later step would write.
+        reopened_after("remove:1.index", clean=True),
     ),
     profiles=drawn(*_DAMAGES),
     returns=(int,),
@@ -212,6 +220,12 @@ _FLUSHED = (
 )  # fmt: skip
 """The five segments, with a recovery point of 8."""
 
+_CUT_AT_THE_NEXT = (
+    "config internal.segment.bytes=300\n" + "append_as_leader [2x10 pid=7 epoch=0 seq={}]\n" * 3
+    + "reopen clean=false damage=copy:0.log:kept\ntruncate_to 4\nroll leo\n" + "append_as_leader [2x10]\n" * 5
+).format(0, 2, 4)  # fmt: skip
+"""Segments 0, 4 and 10, and an earlier `.log` of the first one, in which a third batch begins at 4."""
+
 scans = Rung(
     "Rung 2, what is scanned after a crash",
     LogLoader._recover_unflushed_segments,
@@ -231,6 +245,10 @@ scans = Rung(
         reopened_after("flip:1.log:-4,flip:3.log:-4", before=_FLUSHED),
         reopened_after("cut:2.log:285"),
         reopened_after("cut:-1.log:10", before=_FLUSHED),
+        # A single byte is left of the last batch.
+        reopened_after("cut:1.log:94"),
+        # The log is cut where the second segment begins, so the snapshot there is the scan's own and goes as well.
+        _CUT_AT_THE_NEXT + "reopen clean=false damage=rename:kept:0.log,cut:0.log:10\nappend_as_leader [1x10]\n",
         _FLUSHED + "flush\ncheckpoint\nreopen clean=false damage=flip:1.log:90\nread start\n",
     ),
     profiles=drawn(*_DAMAGES),

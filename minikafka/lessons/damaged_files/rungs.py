@@ -156,6 +156,9 @@ empties = Rung(
         _started_at(20, "cut:0.log:20"),
         _started_at(27, "remove:-1.log", clean=True),
         FIVE_SEGMENTS + "reopen clean=false damage=cut:1.log:10\nread start\nappend_as_leader [1x10]\n",
+        # An older .log is put back: after a clean stop its end is the recovery point, whatever the checkpoint says.
+        "append_as_leader [2x10]\n" * 3
+        + "reopen damage=copy:0.log:kept\ntruncate_to 4\nreopen damage=rename:kept:0.log\nappend_as_leader [1x10]\n",
     ),
     profiles=drawn("remove:-1.log", "cut:-1.log:200", "cut:0.log:20", "remove:0.index", epochs=True),
     returns=(int, type(None)),

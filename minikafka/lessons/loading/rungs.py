@@ -89,7 +89,12 @@ collects = Rung(
         "The other `.swap` files stay, and the method returns the list of their paths.",
         "It does not touch other files.",
     ),
-    chosen=(*(_after(each) for each in _REPLACEMENTS), _after(*_REPLACEMENTS[:3], clean=False)),
+    chosen=(
+        *(_after(each) for each in _REPLACEMENTS),
+        _after(*_REPLACEMENTS[:3], clean=False),
+        # 6 is below 18, and above what the first nineteen digits of it say.
+        _after("copy:2.log:1.log.swap,copy:3.log:3.log.cleaned"),
+    ),
     profiles=_drawn(*_REPLACEMENTS),
     returns=(list,),
     solution=_remove_temp_files_and_collect_swap_files,
@@ -186,7 +191,12 @@ replaces = Rung(
         "It deletes all files whose offset is in this range, of every kind, except `.swap` files.",
         "Without a new segment it deletes nothing.",
     ),
-    chosen=(*(_after(each) for each in _REPLACEMENTS[:3]), _after(*_REPLACEMENTS[:2], clean=False)),
+    chosen=(
+        *(_after(each) for each in _REPLACEMENTS[:3]),
+        _after(*_REPLACEMENTS[:2], clean=False),
+        # The lower one of two new segments has the highest end.
+        _after("copy:3.log:0.log.swap,copy:1.log:1.log.swap"),
+    ),
     profiles=_drawn(*_REPLACEMENTS[:4]),
     returns=(type(None),),
     solution=_delete_segments_replaced_by,
@@ -434,6 +444,8 @@ keeps_snapshots = Rung(
         _PRODUCERS + "reopen damage=copy:1.snapshot:@13.snapshot\nappend_as_leader [2x10]\n",
         _PRODUCERS + "reopen damage=remove:@14.snapshot,copy:1.snapshot:@3.snapshot\nreopen\n",
         _PRODUCERS + "append_as_leader [2x10]\ntake_producer_snapshot\nappend_as_leader [2x10]\nroll leo\nreopen\n",
+        # The load looks for the newest snapshot: one whose file is gone must not be found.
+        _PRODUCERS + "reopen damage=remove:@14.snapshot,remove:@12.snapshot,copy:1.snapshot:@8.snapshot\n",
     ),
     profiles=_drawn(*_SNAPSHOTS, producers=2),
     returns=(type(None),),

@@ -39,6 +39,8 @@ _RETRIES = _sent((0, 0, 2), (0, 2, 1), (0, 3, 3), (0, 2, 1), (0, 0, 2), (0, 3, 2
 _SIX = _sent(*((0, number, 1) for number in range(7)), (0, 0, 1), (0, 2, 1), (0, 6, 1))
 _WRAPS = _sent((0, 2147483646, 2), (0, 0, 1), (0, 1, 1), (1, 3, 1), (1, 0, 1), (1, 2, 1), (2, 0, 1))
 _UNKNOWN = _sent((5, 40, 2), (5, 42, 1), (5, 41, 1)) + "append_as_leader [1x10 pid=9 epoch=3 seq=7]\n"
+_WITHOUT_EPOCH = "append_as_leader [1x10 pid=7 epoch=-1 seq=5]\n"
+"""A producer of which nothing is known sends the epoch -1, which is then no new one."""
 _TWO_OPEN = """
 append_as_leader [2x10 pid=1 epoch=0 seq=0 txn]
 append_as_leader [1x10 pid=2 epoch=0 seq=0 txn]
@@ -223,7 +225,7 @@ checks = Rung(
         "In the same epoch the first sequence must be one more than the last one; after 2147483647 comes 0.",
         "Before all that, call `self._check_sequence_against_verification(first_seq, offset)`.",
     ),
-    chosen=(_RETRIES, _WRAPS, _UNKNOWN),
+    chosen=(_RETRIES, _WRAPS, _UNKNOWN, _WITHOUT_EPOCH),
     profiles=_IDEMPOTENT,
     returns=(type(None),),
     solution=_check_sequence,

@@ -85,6 +85,7 @@ kept_safe = Exercise(
         _case("append append append roll background append kill"),
         _case("append append checkpoint append close append"),
         _case("append append flush checkpoint append kill append background"),
+        _case("append append kill append background"),
     ],
     lambda case: case.expected(),
     solutions.recovery_point,

@@ -90,7 +90,9 @@ leftovers = Exercise(
         ),
         _littered("snapshots where no segment begins", f"{3:020}.snapshot", f"{15:020}.snapshot"),
         _littered("the last snapshot is missing", f"{9:020}.snapshot", without=(f"{18:020}.snapshot",)),
-        _littered("names that Kafka does not know", f"{6:020}.log.bak", f"{0:020}.min.opt", "notes.txt"),
+        _littered(
+            "names that Kafka does not know", f"{6:020}.log.bak", f"{0:020}.min.opt", "notes.txt", f"{6:019}x.txt"
+        ),
     ],
     judged_by_spark,
     solutions.files_gone,

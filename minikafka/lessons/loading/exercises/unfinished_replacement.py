@@ -24,7 +24,8 @@ _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash 
     "one new segment has its name": lambda: _stopped(21),
     "the .log of the other one has its name too, its index not": lambda: _stopped(22),
     "all renamed .swap, an old segment lies between the two": lambda: _stopped(6, ((0,), (12,))),
-    "the lower new segment renamed, the upper one not": lambda: _upper_one_cleaned(),
+    "the lower new segment renamed, the upper one not": lambda: _cleaned(f"{12:020}"),
+    "only the .log of the lower new segment renamed": lambda: _cleaned(f"{0:020}.", f"{12:020}", but=f"{0:020}.log"),
 }
 
 
@@ -67,11 +68,13 @@ def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) ->
     return _stops(groups)[renames]
 
 
-def _upper_one_cleaned() -> dict[str, bytes]:
-    """No replacement stops like this, because it renames from the highest offset down; but the rule covers the case."""
-    upper = f"{12:020}"
+def _cleaned(*begins: str, but: str = "-") -> dict[str, bytes]:
+    """All new files are named `.swap`, but those whose names begin with one of `begins`, and not with `but`.
+
+    No replacement stops like this, because it renames from the highest offset down; but the rule covers the case.
+    """
     return {
-        file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data
+        file.replace(".swap", ".cleaned") if file.startswith(begins) and not file.startswith(but) else file: data
         for file, data in _stopped(6).items()
     }
 

@@ -89,6 +89,11 @@ known_producers = Exercise(
             "1x1 pid=7 epoch=0 seq=0 txn", "abort pid=7 epoch=0", "2x1", "1x1 pid=7 epoch=0 seq=1 txn", "3x1 pid=7 epoch=0 seq=2 txn",
         ),
         _known("a marker without a batch", "abort pid=9 epoch=0", "1x1 pid=7 epoch=0 seq=0 txn"),
+        # The last marker counts: nothing is open behind it.
+        _known(
+            "two transactions of one producer are over",
+            "1x1 pid=7 epoch=0 seq=0 txn", "commit pid=7 epoch=0", "2x1 pid=7 epoch=0 seq=1 txn", "abort pid=7 epoch=0",
+        ),
     ],
     _judged_by_windows,
     solutions.producers_known,

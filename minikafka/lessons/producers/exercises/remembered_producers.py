@@ -14,9 +14,9 @@ Seen = tuple[int, int, int, bool]
 """A producer, the timestamp of its last batch, when that batch came (both in ms), and whether its transaction is open."""
 
 
-def _idle(name: str, hours: int, *producers: tuple[int, int, int, bool]) -> WitnessedCase:
-    """A check `hours` after the first batch; of each producer: the hour of its batch, how many hours its clock is
-    behind, and whether it leaves a transaction open. In the order of their batches.
+def _idle(name: str, hours: int, *producers: tuple[int, int, int, bool], early_ms: int = 0) -> WitnessedCase:
+    """A check `hours` after the first batch, `early_ms` milliseconds less; of each producer: the hour of its batch, how
+    many hours its clock is behind, and whether it leaves a transaction open. In the order of their batches.
     """
     lines, now, seen = [], 0, []
     for producer, hour, behind, is_open in producers:
@@ -25,12 +25,12 @@ def _idle(name: str, hours: int, *producers: tuple[int, int, int, bool]) -> Witn
         lines.append(f"append_as_leader [{words}{' txn' if is_open else ''}]")
         seen.append((producer, START_MS + (hour - behind) * _HOUR, START_MS + hour * _HOUR, is_open))
         now = hour
-    lines.append(f"tick {(hours - now) * _HOUR}")
+    lines.append(f"tick {(hours - now) * _HOUR - early_ms}")
 
     def answer(observations: Observations) -> list[int]:
         return [producer[0] for producer in observations.column("producers")[-1]]
 
-    return WitnessedCase(name, (seen, START_MS + hours * _HOUR), Workload.parse("\n".join(lines)), answer)
+    return WitnessedCase(name, (seen, START_MS + hours * _HOUR - early_ms), Workload.parse("\n".join(lines)), answer)
 
 
 def _judged_by_spark(case: WitnessedCase) -> list[int]:
@@ -55,6 +55,7 @@ remembered = Exercise(
         _idle("an open transaction", 30, (5, 0, 0, True), (6, 1, 0, False)),
         _idle("a clock that is behind", 24, (5, 2, 3, False), (6, 3, 0, False), (7, 4, 4, False)),
         _idle("nobody is left", 50, (5, 0, 0, False), (6, 20, 10, False)),
+        _idle("a millisecond less than a day", 25, (5, 0, 0, False), (6, 1, 0, False), early_ms=1),
     ],
     _judged_by_spark,
     solutions.still_known,

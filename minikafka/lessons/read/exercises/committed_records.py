@@ -50,6 +50,7 @@ read_committed = Exercise(
         _committed_case("committed behind an open transaction", "p1 7:1 8:2 8+ p1 hw"),
         _committed_case("a producer aborts, commits, aborts", "7:2 7- p1 7:2 7+ 7:1 7- p1 hw"),
         _committed_case("an idempotent producer without transactions", "9=2 p1 8:2 8+ 9=1 hw"),
+        _committed_case("a plain record within an open transaction", "p1 7:1 p1 7:1 hw"),
     ],
     judged_by_spark,
     solutions.committed_offsets,

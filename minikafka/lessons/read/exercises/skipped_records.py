@@ -72,6 +72,7 @@ skipped = Exercise(
         _consumed("a producer aborts, then commits", "7:2 7:1 7- p1 7:2 7+ 7:1 7- hw"),
         _consumed("the one that began first ends last", "7:1 8:2 7:1 8- p1 7:2 7- 8:1 8+ hw"),
         _consumed("a read from the middle of a transaction", "p1 7:2 7:1 p1 7- p1 hw", start=3),
+        _consumed("the producer of the higher id begins first", "8:1 7:2 8:1 7- p1 8- hw"),
     ],
     judged_by_spark,
     solutions.visible,
