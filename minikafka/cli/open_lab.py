@@ -19,7 +19,7 @@ from minikafka.tools.printable import tell
 )
 @click.pass_context
 def lab(context: click.Context, lay_out: bool, taken: Path | None) -> None:
-    """Open the lessons in JupyterLab, in the folder my-lessons; what you have changed there is never overwritten.
+    """Open the lessons in JupyterLab, in the folder my-lessons; a notebook of which you have changed a cell stays.
 
     Kafka's jars are fetched first, once. Without a network the lessons run with two witnesses.
     """

@@ -469,7 +469,7 @@ def _write_laid(desk: Path, laid: dict[str, Laid]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m minikafka.lab.course.working_copy",
-        description=f"Your copy of the lessons, in {DESK}. What you have changed in it is never overwritten.",
+        description=f"Your copy of the lessons, in {DESK}. A notebook of which you have changed a cell stays.",
     )
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("open", help="do what `lay` does, then open JupyterLab there (make lab)")
