@@ -7,12 +7,16 @@ needed where a learner's function runs, and the rungs, with their solutions, are
 from itertools import islice
 
 from minikafka.lab.stepper.stepper import in_words
+from minikafka.log.index.offset_index import OffsetPosition
 
 
 def from_other_places(self, offset, starting_file_position=0):
-    """The same search from the first batches on, and from the end of the file."""
+    """The same search from the first batches on, and from the end of the file; and with an index that names them."""
     places = [batch.position for batch in islice(self.log.batches_from(0), 4)]
-    return [(self, offset, place) for place in (*places, self.size)]
+    return [
+        *((self, offset, place) for place in (*places, self.size)),
+        *((_indexed(self, OffsetPosition(offset, place)), offset) for place in places),
+    ]
 
 
 def meanwhile(self, max_lag_ms):
@@ -47,6 +51,28 @@ def by_other_answers(log, leader_epoch_offset, fetch_offset):
         *((log, leader_epoch_offset._replace(**answer), before) for answer in answers),
         *((without_epochs, leader_epoch_offset._replace(end_offset=end), before) for end in (1, further)),
     ]
+
+
+def with_other_ends(data, position, end):
+    """The same number where the data end before it or within it; one of six bytes, and one of more than 32 bits."""
+    return [
+        *((data, position, min(position + length, end)) for length in range(3)),
+        (b"\xff" * 5 + b"\x01", 0, 6),
+        (b"\xff" * 4 + b"\x7f", 0, 5),
+    ]
+
+
+def with_a_jitter(self, roll_params):
+    """The same question about a segment that may be as old as it is, or is one millisecond too old, by its jitter."""
+    waited_ms = self.time_waited_for_roll(roll_params.now, roll_params.max_timestamp_in_messages)
+    left_ms = roll_params.max_segment_ms - waited_ms
+    return [(_Changed(self, roll_jitter_ms=jitter_ms), roll_params) for jitter_ms in (left_ms, left_ms + 1)]
+
+
+def _indexed(segment, found):
+    """The segment with an index that knows `found` alone. The engine asks for the index in a way of its own."""
+    index = _Changed(segment.offset_index, lookup=lambda target_offset: found)
+    return _Changed(segment, offset_index=index, _lazy_offset_index=_Changed(index, get=lambda: index))
 
 
 class _Changed:

@@ -55,6 +55,13 @@ append_as_follower [1x10 offset=0 leader_epoch=0]
 append_as_follower [1x10 offset=1 leader_epoch=0 ts=now+200] [1x10 offset=2 leader_epoch=0]
 append_as_follower [1x10 offset=3 leader_epoch=0]
 """
+_UNPACKED = """
+config compression.type=uncompressed
+append_as_leader [40x20 codec=gzip]
+"""
+_LATER_EPOCH_OF_A_CLIENT = """
+append_as_leader [1x10 leader_epoch=5]
+"""
 
 
 # Rung 1
@@ -204,7 +211,7 @@ examines = Rung(
         "other than NONE; and the number of bytes of the batches that count.",
         "`log_append_time` is -1 at this point. `log_start_offset` is the argument.",
     ),
-    chosen=(_SETS, _ROLLED_BY_TIME, _TORN, _CODECS),
+    chosen=(_SETS, _ROLLED_BY_TIME, _TORN, _CODECS, _UNPACKED, _LATER_EPOCH_OF_A_CLIENT),
     profiles=(_LEADERS[0], *_FOLLOWERS),
     returns=(LogAppendInfo,),
     solution=analyze_and_validate_records,

@@ -36,6 +36,13 @@ _HOLE = (  # the offset 3 is the log end at first, and then in a hole
     "append_as_follower [3x10]\nupdate_high_watermark leo\nappend_as_follower [2x10 offset=20]\n"
     "read 0 isolation=high_watermark max_length=300\n"
 )
+_EMPTY = (  # the offset 3 is the log start and the log end at first, and then in a hole
+    "truncate_fully_and_start_at 3\nupdate_high_watermark leo\nappend_as_follower [2x10 offset=20]\n"
+    "read 3 isolation=high_watermark max_length=300\n"
+)
+_KNOWN_LATE = (  # follower 1 has fetched up to 5 before that was a new segment, and does so again
+    "isr 1,2\nappend_as_leader [5x10]\nfetch 1 5\nroll leo\nappend_as_leader [1x10]\nfetch 2 5\nfetch 1 5\n"
+)
 
 
 # Rung 1
@@ -99,6 +106,7 @@ clamps = Rung(
         "append_as_leader [5x10]\nupdate_high_watermark leo\ntruncate_to 2\nupdate_high_watermark leo+7\n",
         _COMMITTED,
         _HOLE,
+        _EMPTY,
     ),
     profiles=_DRAWN,
     returns=(int,),
@@ -248,7 +256,7 @@ increments = Rung(
         "The same offset on a newer segment counts as higher: after a roll the mark moves to the new segment.",
         "Above the log end it raises `IllegalArgumentException`, and the mark stays.",
     ),
-    chosen=(_LEADERS, _ISR),
+    chosen=(_LEADERS, _ISR, _KNOWN_LATE),
     profiles=_DRAWN,
     returns=(LogOffsetMetadata, type(None)),
     solution=maybe_increment_high_watermark,

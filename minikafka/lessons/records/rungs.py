@@ -5,6 +5,7 @@ import zlib
 
 from minikafka.common.at_hand import crc32c
 from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild import also_asked
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_validator import LogValidator, ValidationResult
 from minikafka.record.format import batch_header, record_writer, varint
@@ -177,6 +178,7 @@ reads_varints = Rung(
         _COMPACTED,
     ),
     profiles=({"refused": 0.3}, _UNPACKS, {"follower": True}),
+    also_asked=also_asked.with_other_ends,
     returns=(tuple,),
     changes_nothing=True,
     solution=read_varint,
@@ -521,6 +523,10 @@ writes_headers = Rung(
         "config compression.type=uncompressed message.timestamp.type=LogAppendTime\n"
         "append_as_leader [3x10 codec=gzip]\n" + _READS_ALL,
         _COMPACTED,
+        # The marker of a transaction without records is written anew, with a delete horizon.
+        "config cleanup.policy=compact min.cleanable.dirty.ratio=0\n"
+        "append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]\n"
+        "append_as_leader [1x10 keys=1 pid=7 epoch=1 seq=0]\nroll leo\nupdate_high_watermark leo\nclean\n" + _READS_ALL,
     ),
     profiles=(
         {**_UNPACKS, "producers": 3, "transactions": True},

@@ -72,6 +72,7 @@ rolls = Rung(
         "append_as_follower [1x10 offset=0]\nappend_as_follower [1x10 offset=2147483648]\n",
     ),
     profiles=_DRAWN,
+    also_asked=also_asked.with_a_jitter,
     returns=(bool,),
     changes_nothing=True,
     solution=should_roll,
@@ -484,6 +485,9 @@ deletes = Rung(
         "config retention.ms=1000 internal.segment.bytes=120\nappend_as_leader [1x40 ts=now-5000]\n"
         "append_as_leader [1x40]\nappend_as_leader [1x40 ts=now-5000]\nupdate_high_watermark leo\ndelete_old_segments\n"
         "tick 2000\ndelete_old_segments\n",
+        # The first segment is empty, and not the last one.
+        "config retention.bytes=0\nroll 5\nappend_as_follower [1x10 offset=5]\nupdate_high_watermark leo\n"
+        "delete_old_segments\n",
     ),
     profiles=({}, {"epochs": True}, {"weights": {"retention": 20}}, {"weights": {"retention": 20}}),
     returns=(list,),

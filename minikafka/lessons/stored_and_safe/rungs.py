@@ -51,6 +51,23 @@ flush force_flush_active_segment=true
 append_as_leader [1x10]
 reopen
 """
+# What is flushed shows in a segment without records: its index files are created.
+_WITHOUT_THE_EMPTY_ONE = """
+append_as_leader [1x10]
+roll
+flush
+"""
+_WITH_THE_EMPTY_ONE = """
+append_as_leader [1x10]
+roll
+tick 0
+flush force_flush_active_segment=true
+"""
+_NOT_THE_ONE_AFTER = """
+append_as_leader [1x10]
+roll leo+1
+flush force_flush_active_segment=true
+"""
 
 
 # Rung 1
@@ -234,7 +251,7 @@ flushes = Rung(
         "flushes up to `offset + 1`. The recovery point is still `offset`.",
         "It does nothing if everything it would flush is below `self._local_log.recovery_point`.",
     ),
-    chosen=(_SAFE,),
+    chosen=(_SAFE, _WITHOUT_THE_EMPTY_ONE, _WITH_THE_EMPTY_ONE, _NOT_THE_ONE_AFTER),
     profiles=_FLUSHES,
     returns=(type(None),),
     solution=_flush,

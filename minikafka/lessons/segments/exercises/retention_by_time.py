@@ -54,6 +54,8 @@ by_time = Exercise(
         _aged((8 * DAY, 7 * DAY, 0), 7 * DAY),
         _aged((30 * DAY, 20 * DAY, 10 * DAY), 7 * DAY),
         _aged((9 * DAY, 1 * DAY), -1),
+        # 0 is a limit, too.
+        _aged((1 * DAY, 0), 0),
     ],
     judged_by_spark,
     solutions.deletable_by_time,

@@ -55,6 +55,8 @@ rolling = Exercise(
         # The second batch is one byte too large for the first segment.
         _rolled((3, 3, 3), start=0, limit=2 * batch_bytes(3) - 1),
         _rolled((1, 9, 2, 2, 7, 1, 1, 8, 3), start=100, limit=400),
+        # The second segment, too, is exactly full.
+        _rolled((3, 3, 3, 3, 3), start=0, limit=2 * batch_bytes(3)),
     ],
     judged_by_spark,
     solutions.base_offsets,
