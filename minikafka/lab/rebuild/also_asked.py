@@ -71,7 +71,7 @@ def with_a_jitter(self, roll_params):
 
 def _indexed(segment, found):
     """The segment with an index that knows `found` alone. The engine asks for the index in a way of its own."""
-    index = _Changed(segment.offset_index, lookup=lambda target_offset: found)
+    index = _Changed(segment.offset_index, entries=1, entry=lambda number: found, lookup=lambda target_offset: found)
     return _Changed(segment, offset_index=index, _lazy_offset_index=_Changed(index, get=lambda: index))
 
 

@@ -227,6 +227,7 @@ checks = Rung(
     ),
     chosen=(_RETRIES, _WRAPS, _UNKNOWN, _WITHOUT_EPOCH),
     profiles=_IDEMPOTENT,
+    must_call=(ProducerAppendInfo._check_sequence_against_verification,),
     returns=(type(None),),
     solution=_check_sequence,
     beliefs=(

@@ -47,7 +47,7 @@ def versions(lesson: str, task: Task) -> list[tuple[str, Mutant]]:
     The second one on a line that reads the same has a key that ends in `#2`.
     """
     source, seen, found = source_of(task), Counter(), []
-    for mutant in mutants_of_a_solution(f"{lesson} | {task.name}", source):
+    for mutant in dict.fromkeys(mutants_of_a_solution(f"{lesson} | {task.name}", source)):
         key = mutant.key(source)
         seen[key] += 1
         found.append((key if seen[key] == 1 else f"{key} #{seen[key]}", mutant))
