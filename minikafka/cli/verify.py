@@ -20,7 +20,7 @@ from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.tools.verify.findings import Fate, Finding, Note
-from minikafka.tools.verify.log_dir_state import LogDir
+from minikafka.tools.verify.log_dir_state import LogDir, require_no_broker
 from minikafka.tools.verify.log_dir_verifier import allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
@@ -63,6 +63,8 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                 log_dir = Path(os.path.abspath(partition)).parent
                 if log_dir not in log_dirs:
                     log_dirs[log_dir] = LogDir(log_dir)
+                if (lies_in := partition.resolve().parent) != log_dir:
+                    require_no_broker(lies_in)
                 next_start = log_dirs[log_dir].next_start_of(partition, config)
                 PartitionVerifier(
                     partition,

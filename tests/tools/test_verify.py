@@ -888,7 +888,13 @@ def test_a_directory_on_which_a_broker_runs_is_refused(tmp_path):
         result = CliRunner().invoke(main, ["verify", str(tmp_path / "data")])
         assert result.exit_code == 2 and result.stdout == ""
         assert f"{tmp_path / 'data' / '.lock'} is held: a broker is running" in result.stderr
+        (tmp_path / "links").mkdir()
+        (tmp_path / "links" / "t-0").symlink_to(tmp_path / "data" / "t-0")
+        for named in ("links", "links/t-0"):
+            result = CliRunner().invoke(main, ["verify", str(tmp_path / named)])
+            assert result.exit_code == 2 and f"{tmp_path}/data/.lock is held" in result.stderr, result.output
     verify(tmp_path / "data", code=0)
+    verify(tmp_path / "links" / "t-0", code=0)
 
 
 ANOTHER_ID = "AAAAAAAAAAAAAAAAAAAAQQ"

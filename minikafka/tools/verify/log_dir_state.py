@@ -35,7 +35,7 @@ class LogDir:
         """Raises OSError when one of the files cannot be read, and KafkaException where a broker is running: what it is
         writing would look like damage.
         """
-        LogDirLock(directory, shared=True, changes=False).release()
+        require_no_broker(directory)
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
@@ -95,6 +95,11 @@ class LogDir:
         except TOLD:  # the load fails
             return None
         return self._cluster.why_stray(topic_id, topic_partition.partition, self._node_id)
+
+
+def require_no_broker(log_dir: Path) -> None:
+    """Raises KafkaException where a broker is running in the log directory, and OSError."""
+    LogDirLock(log_dir, shared=True, changes=False).release()
 
 
 def _node_id_of(log_dir: Path) -> str:
