@@ -69,6 +69,19 @@ def with_a_jitter(self, roll_params):
     return [(_Changed(self, roll_jitter_ms=jitter_ms), roll_params) for jitter_ms in (left_ms, left_ms + 1)]
 
 
+def of_other_batches(self, first_batch, batch):
+    """The same question about a batch of another magic, one without records, one that begins further on, and a marker
+    that has a sequence.
+    """
+    others = (
+        {"magic": first_batch.magic - 1},
+        {"last_offset": batch.base_offset - 1, "count": 0},
+        {"base_offset": batch.base_offset + 5, "last_offset": batch.last_offset + 5},
+        {"is_control_batch": True, "base_sequence": 0},
+    )
+    return [(self, first_batch, _Changed(batch, **fields)) for fields in others]
+
+
 def _indexed(segment, found):
     """The segment with an index that knows `found` alone. The engine asks for the index in a way of its own."""
     index = _Changed(segment.offset_index, entries=1, entry=lambda number: found, lookup=lambda target_offset: found)
@@ -80,6 +93,11 @@ class _Changed:
 
     def __init__(self, original, **changes):
         self._original, self._changes = original, changes
+
+    @property
+    def __class__(self):
+        """For `isinstance`, which then takes it for what it stands for."""
+        return self._original.__class__
 
     def __getattr__(self, name):
         return self._changes[name] if name in self._changes else getattr(self._original, name)

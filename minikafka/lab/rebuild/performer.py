@@ -68,7 +68,8 @@ class Performer(Protocol):
     def results(self, workload: Any) -> list[Any]:
         """What the function returned while the workload was done, call by call, as `plainly` has it, and which of
         `must_call` it called, each name once where it stands several times in a row; and then the same where it was
-        also asked. The results of a function that changes something are left out: the log shows what it did.
+        also asked, where the name of an exception is a result, too. The results of a function that changes something
+        are left out: the log shows what it did.
         """
 
     def call(self, workload: Any, number: int) -> Call:
@@ -142,7 +143,11 @@ class Here:
         def see(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
             seen(args, kwargs, result, tuple(called))
             for others in self._role.also_asked(*args, **kwargs):
-                seen(others, {}, asked_once_more(*others), tuple(called))
+                try:
+                    answer = asked_once_more(*others)
+                except Exception as raised:  # of Kafka's, or one of the role's; all others are LearnersErrors
+                    answer = _Raised(type(raised).__name__)
+                seen(others, {}, answer, tuple(called))
 
         with mine(self._role.method, function, self._new_guard(see)), calls_told(self._role.must_call, tell):
             self._role.harness.done(workload, ENGINE)
@@ -150,6 +155,13 @@ class Here:
     def _new_guard(self, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None) -> Guard:
         role = self._role
         return Guard(role.returns, raises=role.raises, changes_nothing=role.changes_nothing, seen=seen)
+
+
+class _Raised(str):
+    """The name of an exception, in the place of a result."""
+
+    def __repr__(self) -> str:
+        return f"nothing: it raises {self}"
 
 
 def plainly(value: Any) -> Any:
@@ -164,6 +176,8 @@ def plainly(value: Any) -> Any:
         return {plainly(key): plainly(each) for key, each in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return tuple(plainly(getattr(value, each.name)) for each in dataclasses.fields(value))
+    if isinstance(value, _Raised):
+        return str(value)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     return value

@@ -2,6 +2,7 @@
 
 from minikafka.common.errors import InvalidRecordException
 from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild import also_asked
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.broker_compression_type import BrokerCompressionType
@@ -192,6 +193,7 @@ validates = Rung(
     ),
     chosen=(_HEADERS,),
     profiles=(*_LEADERS, {"producers": 2, "transactions": True, "refused": 0.2}),
+    also_asked=also_asked.of_other_batches,
     returns=(type(None),),
     changes_nothing=True,
     solution=_validate_batch,

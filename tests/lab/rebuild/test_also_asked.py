@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
+from minikafka.lab import records
 from minikafka.lab.rebuild import also_asked
+from minikafka.record.format.record_batch import RecordBatch
 from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW, read_varint
 
 
@@ -60,3 +62,15 @@ class Segment:
 def test_a_segment_is_also_asked_with_a_jitter_that_makes_it_just_old_enough():
     asked = also_asked.with_a_jitter(Segment(), RollParams())
     assert [segment.roll_jitter_ms for segment, _ in asked] == [300, 301]
+
+
+def test_a_batch_with_another_header_is_taken_for_one():
+    batch = next(records(2).batches())
+    asked = [changed for _, _, changed in also_asked.of_other_batches(None, batch, batch)]
+    assert all(isinstance(changed, RecordBatch) for changed in asked)
+    assert [changed.magic for changed in asked] == [1, 2, 2, 2]
+    assert [(changed.base_offset, changed.last_offset, changed.count) for changed in asked[1:3]] == [
+        (0, -1, 0),
+        (5, 6, 2),
+    ]
+    assert asked[3].is_control_batch and asked[3].base_sequence == 0
