@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from minikafka.lab.site import live_site
 from minikafka.lab.site.own_folder import FolderError, replaced
 
 MARK = ".minikafka-site"
@@ -83,3 +85,22 @@ def test_an_interruption_leaves_the_earlier_one_or_the_new_one(tmp_path, monkeyp
         patched.setattr(Path, "rename", interrupted)
         make(tmp_path / "site", a="2")
     assert contents(tmp_path / "site")["deep/a"] in ("1", "2")
+
+
+def test_the_live_lessons_replace_only_a_folder_of_their_own(tmp_path, monkeypatch):
+    built = tmp_path / "built"
+    (built / "static").mkdir(parents=True)
+    (built / "index.html").write_text("new")
+    monkeypatch.setattr(live_site, "live_site", lambda: built)
+    theirs, link, ours = tmp_path / "theirs", tmp_path / "link", tmp_path / "ours"
+    (theirs / "live").mkdir(parents=True)
+    (theirs / "live" / "index.html").write_text("my own")
+    link.mkdir()
+    (link / "live").symlink_to(theirs)
+    for folder, words in ((theirs, "is not empty"), (link, "is no folder of its own")):
+        refused = CliRunner().invoke(live_site.main, [str(folder)])
+        assert refused.exit_code == 1 and words in str(refused.output)
+    assert (theirs / "live" / "index.html").read_text() == "my own" and not (theirs / "static").exists()
+    for _ in range(2):
+        assert CliRunner().invoke(live_site.main, [str(ours)]).exit_code == 0
+        assert (ours / "live" / "index.html").read_text() == "new"

@@ -35,9 +35,11 @@ from minikafka.lab.course.working_copy import laid_of
 from minikafka.lab.exercises.progress import LAID_OUT
 from minikafka.lab.lesson_folders import REBUILD, lesson_folders
 from minikafka.lab.site.live_parts import PartsError, node_s, parts
+from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 
 LIVE = "live"
 """The folder of the site in which the live lessons are."""
+MARK = ".minikafka-live"
 NOTEBOOKS = "notebooks"
 """Where in JupyterLite's files the course lies."""
 _PACKAGE = Path(__file__).parents[2]
@@ -354,12 +356,15 @@ def _configure(file: Path) -> None:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 def main(folder: Path | None) -> None:
-    """Build the live lessons, and copy them into FOLDER/live, where the site of FOLDER links to them."""
+    """Build the live lessons, and copy them into FOLDER/live, which is missing, empty, or made by an earlier run."""
     try:
+        if folder is not None:
+            require_free(folder / LIVE, MARK)
         built = live_site()
         if folder is not None:
-            shutil.copytree(built, folder / LIVE, dirs_exist_ok=True)
-    except (PartsError, OSError) as failure:
+            with replaced(folder / LIVE, MARK) as new:
+                shutil.copytree(built, new, dirs_exist_ok=True)
+    except (FolderError, PartsError, OSError) as failure:
         sys.exit(f"minikafka site: {failure}")
     size = sum(path.stat().st_size for path in built.rglob("*") if path.is_file())
     click.echo(f"{folder / LIVE if folder else built}: {size / 1e6:.0f} MB")
