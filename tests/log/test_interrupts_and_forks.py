@@ -181,6 +181,7 @@ def _manager_refused_in_a_child(manager, told):
         manager.checkpoint_log_start_offsets,
         lambda: manager.get_or_create_log(TopicPartition("new", 0)),
         lambda: manager.async_delete(TopicPartition("t", 0)),
+        lambda: manager.async_delete_all([TopicPartition("t", 0)], lambda partition, error: None, is_stray=False),
         manager.startup,
         manager.shutdown,
         manager.log_dirs.destroy_locks,
@@ -208,9 +209,9 @@ def test_a_forked_process_does_not_change_a_log_manager_and_leaves_its_locks(tmp
     told = context.Queue()
     child = context.Process(target=_manager_refused_in_a_child, args=(manager, told))
     child.start()
-    answers = [told.get(timeout=30) for _ in range(7)]
+    answers = [told.get(timeout=30) for _ in range(8)]
     child.join()
-    assert all("was opened by process" in answer for answer in answers[:6]) and answers[6] == "done", answers
+    assert all("was opened by process" in answer for answer in answers[:7]) and answers[7] == "done", answers
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     with pytest.raises(KafkaException, match="Failed to acquire lock"):
         LogDirs([tmp_path / "logs"], [], LogDirFailureChannel(1))

@@ -568,6 +568,7 @@ class LogManager:
 
         An exception that a partition raises goes to `error_handler`. Kafka: `LogManager.asyncDelete` (of many).
         """
+        self.log_dirs.require_own_process()
         log_dirs: dict[Path, None] = {}
         for topic_partition in topic_partitions:
             try:
