@@ -195,6 +195,13 @@ def test_a_segment_that_two_leaders_copied_counts_once(store, tmp_path):
         store.put(log, f"twice/t-0-{TOPIC_ID}/{int(log.stem)}-{TOPIC_ID}.log")
     found = told(store, f"s3://{BUCKET}/twice")
     assert [row["offset"] for row in found] == [each.offset for each in drawn.records]
+    directory = f"s3://{BUCKET}/twice/t-0-{TOPIC_ID}"
+    base_offset = int(sorted(drawn.directory.glob("*.log"))[1].stem)
+    named = told(store, f"{directory}/{base_offset}-{SEGMENT_ID}.log")
+    assert named == [row for row in found if row in named] != []
+    assert told(store, f"{directory}/{base_offset}-*.log") == named
+    with pytest.raises(IllegalArgumentException, match=f"is a second copy.*, of which {base_offset}-{SEGMENT_ID}.log"):
+        told(store, f"{directory}/{base_offset}-{TOPIC_ID}.log")
 
 
 def test_what_a_worker_gets_can_be_pickled(store, log_dir):

@@ -62,8 +62,12 @@ with `fs.` before them: `fs.access_key`, `fs.secret_key`, `fs.session_token`, `f
 `fs.request_timeout` (s) …; for `s3a://` also Hadoop's `fs.s3a.access.key`, `.secret.key`, `.session.token`,
 `.endpoint`, `.endpoint.region`. What is not set comes from the environment, as for the store's own tools. The settings
 travel to the workers; no row and no plan shows them. Where a segment has no index beside it, a query of few offsets
-walks over its headers, and a segment is one task. Of two segments of tiered storage with the same base offset, or that
-overlap (two leaders copied them), the larger one counts, and then the one that begins later.
+walks over its headers, and a segment is one task.
+
+Tiered storage may have records twice, from two leaders. Of two segments with the same base offset the larger one
+counts; a path that names the other one alone is refused. Of two that overlap, the one that begins later counts from its
+base offset on, as a name tells where a segment begins and nothing tells where it ends. So where one lies wholly within
+another, what the outer one has behind it is not read: name the outer one alone.
 
 Bounds. A query starts at the log start offset (the checkpoint's, or the first segment's) and ends at the high watermark
 in `replication-offset-checkpoint` beside the partition, or at the log end where that file has no line for it. A broker

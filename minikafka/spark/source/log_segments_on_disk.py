@@ -1,7 +1,7 @@
 """Which segments of Kafka logs lie below the paths that a query names; nothing is changed or locked."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
@@ -120,9 +120,25 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
             )
         segments = segments_in(storage, directory)
         if segments is not None:
+            _require_that_they_count(directory, names or (), segments)
             wanted = tuple(each for each in segments if names is None or os.path.basename(each.path) in names)
             partitions.append(DiskPartition(topic_partition, directory, segments, wanted, storage))
     return partitions
+
+
+def _require_that_they_count(directory: str, names: Iterable[str], segments: Iterable[DiskSegment]) -> None:
+    """Of two segments of tiered storage with the same base offset, the one that counts is among those with `names`.
+
+    Raises IllegalArgumentException where a path names the other one alone, which would give no rows.
+    """
+    counting = {each.base_offset: os.path.basename(each.path) for each in segments}
+    for name in sorted(set(names) - set(counting.values())):
+        other = counting.get(base_offset_of(name))
+        if other is not None and other not in names:
+            raise IllegalArgumentException(
+                f"{joined(directory, name)} is a second copy of a segment, of which {other} counts: name that one, or "
+                "the partition's directory"
+            )
 
 
 def _without_aliases(chosen: _Chosen) -> _Chosen:
