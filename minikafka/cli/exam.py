@@ -58,6 +58,8 @@ def exam(file: Path, up_to: int, seed: int, keep: Path | None, as_json: bool) ->
                 if answer.difference is not None:
                     if keep is not None:
                         answer.difference.keep(keep, question.suffixes)
+                        if why := answer.difference.why_no_files:
+                            tell(f"{keep}/yours is empty: {why}", err=True)
                     raise click.exceptions.Exit(1)
     finally:
         if keep is not None:

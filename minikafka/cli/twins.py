@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from minikafka.common.draft_file import draft_of
 from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.twins.coverage import Coverage, storage_coverage
@@ -31,7 +32,8 @@ def source_map(text: str, as_json: bool, page: Path | None) -> None:
     wanted = text.lower()
     pairs = [pair for pair in map_of(kafka_table(), our_members()) if wanted in _names(pair)]
     if page is not None:
-        page.write_text(as_page(pairs, KAFKA_VERSION), encoding="utf-8")
+        with draft_of(page) as draft:
+            draft.write(as_page(pairs, KAFKA_VERSION).encode())
         click.echo(f"{len(pairs)} rows in {page}")
     elif as_json:
         click.echo(json.dumps(as_data(pairs)))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 
 from click.testing import CliRunner
 
@@ -46,6 +47,19 @@ def test_the_page_stands_alone(tmp_path):
 def test_a_page_that_cannot_be_written(tmp_path):
     told = CliRunner().invoke(source_map, ["--html", str(tmp_path / "none" / "map.html")])
     assert told.exit_code == 2 and told.stderr.startswith("NoSuchFileException: ")
+
+
+def test_a_page_stays_whole_where_the_new_one_cannot_be_written(tmp_path):
+    page = tmp_path / "map.html"
+    page.write_text("the old one")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        told = CliRunner().invoke(source_map, ["--html", str(page)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert told.exit_code == 2 and [each.name for each in tmp_path.iterdir()] == ["map.html"]
+    assert page.read_text() == "the old one"
 
 
 def test_coverage_ends_with_its_sums():

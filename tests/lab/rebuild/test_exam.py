@@ -136,6 +136,15 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     assert (again.exit_code, len(again.stderr.splitlines())) == (2, 1) and "kept" in again.stderr
 
 
+def test_files_that_cannot_be_kept_are_told(engine_judges, tmp_path):
+    old = "offset, fields[1], leader_epoch)"
+    makes_a_pipe = "os.path.exists(self.directory + '/pipe') or os.mkfifo(self.directory + '/pipe') or 7"
+    file = changed(tmp_path, old, f"offset, fields[1], {makes_a_pipe})")
+    told = CliRunner().invoke(main, ["exam", str(file), "--up-to", "1", "--keep", str(tmp_path / "kept")])
+    assert told.exit_code == 1 and f"{tmp_path}/kept/yours is empty: " in told.stderr and "pipe" in told.stderr
+    assert "yours/ is empty: " in (tmp_path / "kept" / "story.txt").read_text()
+
+
 def test_a_log_that_passes_keeps_nothing(engine_judges, tmp_path):
     command = ["exam", str(REFERENCE), "--up-to", "1", "--keep", str(tmp_path / "kept")]
     assert CliRunner().invoke(main, command).exit_code == 0

@@ -22,12 +22,16 @@ files that end with {suffixes}; the others in right/ are not asked for here.
 
 @dataclass(frozen=True)
 class Difference:
-    """In words, what tells the logs apart, after so many `steps` of the story; the files of the learner's log then."""
+    """In words, what tells the logs apart, after so many `steps` of the story; the files of the learner's log then.
+
+    `why_no_files`: why these cannot be had; "" where they can.
+    """
 
     words: str
     story: Story
     steps: int
     files: Mapping[str, bytes]
+    why_no_files: str
 
     def keep(self, directory: Path, suffixes: Sequence[str]) -> None:
         """Lay the files of both logs as they stood then, and the story, into the directory."""
@@ -36,7 +40,8 @@ class Difference:
         _lay(right, directory / "right" / _DIRECTORY)
         steps = [f"{number}. {step}" for number, step in enumerate(self.story.steps)]
         legend = _LEGEND.format(suffixes=", ".join(suffixes))
-        lines = [self.story.settings_in_words, legend, *steps, self.words, ""]
+        missing = [f"yours/ is empty: {self.why_no_files}"] if self.why_no_files else []
+        lines = [self.story.settings_in_words, legend, *steps, self.words, *missing, ""]
         (directory / "story.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -62,7 +67,7 @@ def first_difference(mine: LearnersLog, right: JudgedStory, suffixes: Sequence[s
             words = _told_by_files(mine.files(suffixes), right.files)
     except LearnersError as error:
         words = f"{when}, in {mine.method}:\n{error}"
-    return Difference(words, right.story, done, _files_of(mine)) if words else None
+    return Difference(words, right.story, done, *_files_of(mine)) if words else None
 
 
 def _told_apart(mine: LearnersLog, story: Story, judged_step: JudgedStep) -> str:
@@ -97,11 +102,11 @@ def _told_by_files(mine: Mapping[str, bytes], right: Mapping[str, bytes]) -> str
     return "" if found.equal else f"After the close: {found.differences[0]}"
 
 
-def _files_of(mine: LearnersLog) -> Mapping[str, bytes]:
+def _files_of(mine: LearnersLog) -> tuple[Mapping[str, bytes], str]:
     try:
-        return mine.files()
-    except LearnersError:  # which has ended, or has in its directory what cannot be kept
-        return {}
+        return mine.files(), ""
+    except LearnersError as error:  # its process has ended, or its directory has what cannot be kept
+        return {}, str(error)
 
 
 def _lay(files: Mapping[str, bytes], directory: Path) -> None:
