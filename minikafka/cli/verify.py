@@ -20,7 +20,7 @@ from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.tools.verify.findings import Fate, Finding, Note
-from minikafka.tools.verify.log_dir_state import LogDir, require_no_broker
+from minikafka.tools.verify.log_dir_state import LogDir, require_no_broker, what_it_stands_for
 from minikafka.tools.verify.log_dir_verifier import allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
@@ -46,7 +46,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
     given: list[Path] = []  # one by one, not found in a log directory
     log_dirs: dict[Path, LogDir] = {}
     allow_many_open_files()
-    for directory in directories:
+    for directory in map(what_it_stands_for, directories):
         try:
             found = partitions_of(directory, findings.append, unread.append)
             given += [directory] if found == [directory] else []

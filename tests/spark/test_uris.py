@@ -200,8 +200,40 @@ def test_a_segment_that_two_leaders_copied_counts_once(store, tmp_path):
     named = told(store, f"{directory}/{base_offset}-{SEGMENT_ID}.log")
     assert named == [row for row in found if row in named] != []
     assert told(store, f"{directory}/{base_offset}-*.log") == named
-    with pytest.raises(IllegalArgumentException, match=f"is a second copy.*, of which {base_offset}-{SEGMENT_ID}.log"):
+    with pytest.raises(IllegalArgumentException, match=f"does not count, as {base_offset}-{SEGMENT_ID}.log has"):
         told(store, f"{directory}/{base_offset}-{TOPIC_ID}.log")
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        [(0, 15), (2, 3)],
+        [(0, 15), (2, 3), (15, 30)],
+        [(0, 15), (10, 20), (15, 30)],
+        [(0, 20), (0, 5), (5, 8), (20, 30)],
+        [(0, 10), (5, 13), (8, 12), (11, 13), (13, 14)],
+        [(0, 4), (2, 6), (4, 8), (5, 6)],
+    ],
+)
+@pytest.mark.parametrize("where", ["store", "disk"])
+def test_of_segments_within_others_nothing_is_lost(store, tmp_path, segments, where):
+    """Of segments that two leaders have copied, from the first offset to the end (exclusive); a batch for each."""
+    key, end = f"within-{'-'.join(f'{first}.{end}' for first, end in segments)}", max(end for _, end in segments)
+    directory = tmp_path / f"t-0-{TOPIC_ID}"
+    directory.mkdir()
+    for number, (first, last) in enumerate(segments):
+        records = [SimpleRecord(NOW, b"k", b"%d" % offset) for offset in range(first, last)]
+        batches = b"".join(
+            MemoryRecords.with_records(CompressionType.NONE, record, initial_offset=first + place).buffer
+            for place, record in enumerate(records)
+        )
+        (directory / f"{first}-{number:021d}g.log").write_bytes(batches)
+    settings = store.settings if where == "store" else {}
+    root = store.put(tmp_path, key) if where == "store" else tmp_path
+    assert [row["offset"] for row in rows(root, **settings)] == list(range(end))
+    for first, last in ((4, 12), (0, 3), (end - 2, end)):
+        chosen = {"startingOffsets": f'{{"t":{{"0":{first}}}}}', "endingOffsets": f'{{"t":{{"0":{min(last, end)}}}}}'}
+        assert [row["offset"] for row in rows(root, **settings, **chosen)] == list(range(first, min(last, end)))
 
 
 def test_what_a_worker_gets_can_be_pickled(store, log_dir):

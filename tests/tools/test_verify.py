@@ -897,6 +897,18 @@ def test_a_directory_on_which_a_broker_runs_is_refused(tmp_path):
     verify(tmp_path / "links" / "t-0", code=0)
 
 
+def test_a_link_is_verified_with_the_files_beside_what_it_leads_to(tmp_path):
+    with Broker(tmp_path / "data", topics={"t": 1}) as broker:
+        for _ in range(3):
+            broker.append("t", 0, b"x")
+    (tmp_path / "link-7").symlink_to(tmp_path / "data" / "t-0")
+    verify(tmp_path / "link-7", code=0)
+    (log,) = (tmp_path / "data" / "t-0").glob("*.log")
+    log.write_bytes(log.read_bytes()[: log.stat().st_size * 2 // 3])
+    told = verify(tmp_path / "data" / "t-0", code=1)
+    assert verify(tmp_path / "link-7", code=1) == told and "high watermark 3" in str(told)
+
+
 ANOTHER_ID = "AAAAAAAAAAAAAAAAAAAAQQ"
 
 

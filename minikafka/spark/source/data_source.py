@@ -65,9 +65,9 @@ travel to the workers; no row and no plan shows them. Where a segment has no ind
 walks over its headers, and a segment is one task.
 
 Tiered storage may have records twice, from two leaders. Of two segments with the same base offset the larger one
-counts; a path that names the other one alone is refused. Of two that overlap, the one that begins later counts from its
-base offset on, as a name tells where a segment begins and nothing tells where it ends. So where one lies wholly within
-another, what the outer one has behind it is not read: name the outer one alone.
+counts; of two that overlap, the one that begins later counts from its base offset on, unless an earlier one has all of
+its offsets. To know that, the end of each segment of tiered storage is read (64 KB, 16 at once) when a query is
+planned. A path that names a segment alone that does not count is refused.
 
 Bounds. A query starts at the log start offset (the checkpoint's, or the first segment's) and ends at the high watermark
 in `replication-offset-checkpoint` beside the partition, or at the log end where that file has no line for it. A broker

@@ -15,6 +15,7 @@ from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.partition_names import (
     base_offset_of,
     is_number,
+    is_tiered_segment,
     log_dir_of,
     may_have_partitions,
     partition_of,
@@ -22,6 +23,7 @@ from minikafka.spark.source.partition_names import (
 from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
+from minikafka.spark.source.tiered_segments import without_those_within_others
 
 _ASIDE = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 
@@ -127,16 +129,18 @@ def _find_partitions(paths: list[str], subscription: Subscription, settings: Map
 
 
 def _require_that_they_count(directory: str, names: Iterable[str], segments: Iterable[DiskSegment]) -> None:
-    """Of two segments of tiered storage with the same base offset, the one that counts is among those with `names`.
+    """Where another segment of tiered storage counts in the place of one with a name of `names`, that one has such a
+    name, too.
 
-    Raises IllegalArgumentException where a path names the other one alone, which would give no rows.
+    Raises IllegalArgumentException where a path names the first one alone, which would give no rows.
     """
-    counting = {each.base_offset: os.path.basename(each.path) for each in segments}
-    for name in sorted(set(names) - set(counting.values())):
-        other = counting.get(base_offset_of(name))
-        if other is not None and other not in names:
+    counting = {os.path.basename(each.path): each.base_offset for each in segments}
+    for name in sorted(set(names) - counting.keys()):
+        base_offset = base_offset_of(name)
+        before = [each for each, begins in counting.items() if base_offset is not None and begins <= base_offset]
+        if is_tiered_segment(name) and before and before[-1] not in names:
             raise IllegalArgumentException(
-                f"{joined(directory, name)} is a second copy of a segment, of which {other} counts: name that one, or "
+                f"{joined(directory, name)} does not count, as {before[-1]} has its records, too: name that one, or "
                 "the partition's directory"
             )
 
@@ -209,7 +213,7 @@ def _is_current_partition(directory: str) -> bool:
 def segments_in(storage: Storage, directory: str) -> tuple[DiskSegment, ...] | None:
     """The segments by offset; None when the directory is gone."""
     try:
-        found = storage.segment_files(directory)
+        found = without_those_within_others(storage, storage.segment_files(directory))
     except FileNotFoundError:
         return None
     ends = [*sorted(found)[1:], None]

@@ -4,7 +4,8 @@ import os
 import time
 from pathlib import Path
 
-from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
@@ -22,6 +23,16 @@ from minikafka.tools.recover.cluster_settings import known_cluster_settings, nod
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 from minikafka.tools.verify.log_dir_files import verify_files_of_a_start
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
+
+_OF_A_LOG_DIR = (
+    META_PROPERTIES_NAME,
+    CLEAN_SHUTDOWN_FILE_NAME,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    HIGH_WATERMARK_CHECKPOINT_FILE,
+    CLEANER_OFFSET_CHECKPOINT_FILE,
+)
+"""What lies in a log directory beside the partitions."""
 
 
 class LogDir:
@@ -95,6 +106,16 @@ class LogDir:
         except TOLD:  # the load fails
             return None
         return self._cluster.why_stray(topic_id, topic_partition.partition, self._node_id)
+
+
+def what_it_stands_for(directory: Path) -> Path:
+    """Where a link that was given leads, as the files that tell of a partition lie beside its own directory; a link
+    with such files beside it stands for itself, as it does for a broker.
+    """
+    beside = Path(os.path.abspath(directory)).parent
+    if not directory.is_symlink() or any(os.path.lexists(beside / name) for name in _OF_A_LOG_DIR):
+        return directory
+    return Path(os.path.realpath(directory))
 
 
 def require_no_broker(log_dir: Path) -> None:

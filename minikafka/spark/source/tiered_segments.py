@@ -1,0 +1,83 @@
+"""Which segments of tiered storage count where two leaders have copied the same records.
+
+A name says where a segment begins. Where it ends, its last batch says, which is looked for in the last bytes of the
+file: the batch that ends with the file.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+import numpy as np
+
+from minikafka.record.format.batch_header import LOG_OVERHEAD
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.partition_names import is_tiered_segment
+from minikafka.spark.source.storage import Storage, StoredFile
+
+_WINDOWS = (64 << 10, 2 << 20)
+"""Bytes at the end of a file in which its last batch is looked for; a larger batch is not found."""
+_AT_ONCE = 16
+
+
+def without_those_within_others(storage: Storage, found: Mapping[int, StoredFile]) -> Mapping[int, StoredFile]:
+    """`found`, files by base offset, without the segments of tiered storage all of whose offsets an earlier one has.
+
+    One whose end is not found stays. Raises nothing: what cannot be read is found when it is read.
+    """
+    if len(found) < 2 or not all(is_tiered_segment(os.path.basename(file.path)) for file in found.values()):
+        return found
+    base_offsets = sorted(found)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        ends = pool.map(lambda base_offset: _last_offset(storage, found[base_offset]), base_offsets)
+        counting: dict[int, StoredFile] = {}
+        reached = -1
+        for base_offset, last_offset in zip(base_offsets, ends, strict=True):
+            if last_offset is None or last_offset > reached:
+                counting[base_offset] = found[base_offset]
+                reached = max(reached, base_offset if last_offset is None else last_offset)
+    return counting
+
+
+@lru_cache(maxsize=100_000)
+def _last_offset(storage: Storage, file: StoredFile) -> int | None:
+    """The offset of the file's last record, None where it is not found. A stream asks again for each micro-batch."""
+    try:
+        opened = storage.open(file)
+    except DAMAGE:
+        return None
+    try:
+        for window in _WINDOWS:
+            tail = opened.read(max(file.size - window, 0), min(window, file.size))
+            for at in _may_begin_the_last_batch(tail):
+                if (last_offset := _last_offset_of(tail[at:])) is not None:
+                    return last_offset
+            if window >= file.size:
+                return None
+    except DAMAGE:
+        return None
+    finally:
+        opened.close()
+    return None
+
+
+def _may_begin_the_last_batch(tail: bytes) -> Iterator[int]:
+    """The places in `tail` from which on a batch would end with it, by the length that stands there."""
+    if len(tail) < LOG_OVERHEAD:
+        return
+    data = np.frombuffer(tail, np.uint8).astype(np.int64)
+    count = len(data) - LOG_OVERHEAD + 1
+    lengths = sum(data[8 + byte : 8 + byte + count] << (24 - 8 * byte) for byte in range(4))
+    yield from np.flatnonzero(lengths == len(data) - LOG_OVERHEAD - np.arange(count)).tolist()
+
+
+def _last_offset_of(data: bytes) -> int | None:
+    """The last offset of the batch that `data` are; None where they are none."""
+    try:
+        (batch,) = MemoryRecords(bytearray(data)).batches()
+        batch.ensure_valid()
+        return batch.last_offset
+    except DAMAGE:
+        return None
