@@ -67,7 +67,7 @@ class Performer(Protocol):
 
     def results(self, workload: Any) -> list[Any]:
         """What the function returned while the workload was done, call by call, as `plainly` has it, and which of
-        `must_call` it called, each name once where it stands several times in a row; and then the same where it was
+        `must_call` it called: the first one, and then the names of the others, sorted; and then the same where it was
         also asked, where the name of an exception is a result, too. The results of a function that changes something
         are left out: the log shows what it did.
         """
@@ -135,19 +135,22 @@ class Here:
                 is_running = False
 
         def tell(name: str) -> None:
-            if is_running and called[-1:] != [name]:
+            if is_running and name not in called:
                 called.append(name)
+
+        def what_was_called() -> tuple[str, ...]:
+            return (*called[:1], *sorted(called[1:]))
 
         asked_once_more = self._new_guard().around(function)
 
         def see(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-            seen(args, kwargs, result, tuple(called))
+            seen(args, kwargs, result, what_was_called())
             for others in self._role.also_asked(*args, **kwargs):
                 try:
                     answer = asked_once_more(*others)
                 except Exception as raised:  # of Kafka's, or one of the role's; all others are LearnersErrors
                     answer = _Raised(type(raised).__name__)
-                seen(others, {}, answer, tuple(called))
+                seen(others, {}, answer, what_was_called())
 
         with mine(self._role.method, function, self._new_guard(see)), calls_told(self._role.must_call, tell):
             self._role.harness.done(workload, ENGINE)

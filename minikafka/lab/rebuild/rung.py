@@ -55,8 +55,8 @@ class Rung(Task):
       `changes_nothing`: whether it only looks.
     - `also_asked`: for a call of a method that only looks, the arguments of others that no workload leads to; what the
       function answers to them must be what the engine's method answers.
-    - `must_call`: methods of the engine of which the function calls the same ones, in the same order, as the engine's
-      own method; for duties of which neither the log nor the disk shows anything.
+    - `must_call`: methods of the engine of which the function calls the same ones as the engine's own method, the same
+      one first; for duties of which neither the log nor the disk shows anything.
     - `profiles`: the knobs of the harness's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `harness`: what its workloads are about: one log, or brokers that replicate.
     - `beliefs`: wrong versions, recognised by what they lead to.
