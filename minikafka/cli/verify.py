@@ -63,8 +63,8 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                 log_dir = Path(os.path.abspath(partition)).parent
                 if log_dir not in log_dirs:
                     log_dirs[log_dir] = LogDir(log_dir)
-                if (lies_in := partition.resolve().parent) != log_dir:
-                    require_no_broker(lies_in)
+                if partition.is_symlink():
+                    require_no_broker(Path(os.path.realpath(partition)).parent)
                 next_start = log_dirs[log_dir].next_start_of(partition, config)
                 PartitionVerifier(
                     partition,

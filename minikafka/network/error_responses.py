@@ -221,13 +221,23 @@ def _fetch(version: int, body: "apis.FetchRequest", thrown: BaseException) -> "a
     """Before version 13 readers look for the error in the partitions."""
     response = _with_error(apis.FetchResponse, ApiKeys.FETCH, thrown)
     response.session_id = body.session_id
-    error = Errors.for_exception(thrown)
-    for topic in body.topics if version < 13 else ():
-        partitions = [fetch_partition_response(partition.partition, error) for partition in topic.partitions]
-        response.responses.append(
-            response.FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partitions)
-        )
+    if version < 13:
+        response.responses = error_in_each_partition(body, Errors.for_exception(thrown))
     return response
+
+
+def error_in_each_partition(
+    body: "apis.FetchRequest", error: Errors
+) -> "list[apis.FetchResponse.FetchableTopicResponse]":
+    """The error in the place of each partition that a fetch request names."""
+    return [
+        apis.FetchResponse.FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[fetch_partition_response(partition.partition, error) for partition in topic.partitions],
+        )
+        for topic in body.topics
+    ]
 
 
 def fetch_partition_response(

@@ -12,7 +12,7 @@ from minikafka.messages.apis import FetchRequest, FetchResponse
 from minikafka.messages.message_bytes import MessageBytes
 from minikafka.messages.message_codec import Message
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.error_responses import error_response, fetch_partition_response
+from minikafka.network.error_responses import error_in_each_partition, error_response
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, response_class, response_sink
 from minikafka.network.request import Answer, NoBytes, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
@@ -131,22 +131,8 @@ def _as_answer(data: bytearray, injected: Injected) -> Answer:
     if isinstance(injected, Message):
         return response_sink(request.header, injected)
     if isinstance(request.body, FetchRequest) and _is_of_partitions(injected):
-        return response_sink(request.header, _in_each_partition(request.body, injected))
+        return response_sink(request.header, FetchResponse(responses=error_in_each_partition(request.body, injected)))
     exception = injected.exception()
     assert exception is not None
     response = error_response(request.header, request.body, exception)
     return NoBytes.CLOSE if response is None else response_sink(request.header, response)
-
-
-def _in_each_partition(body: FetchRequest, error: Errors) -> FetchResponse:
-    make = FetchResponse.FetchableTopicResponse
-    return FetchResponse(
-        responses=[
-            make(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=[fetch_partition_response(each.partition, error) for each in topic.partitions],
-            )
-            for topic in body.topics
-        ]
-    )

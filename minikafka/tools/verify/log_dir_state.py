@@ -16,7 +16,7 @@ from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
-from minikafka.tools.checkpoints import checkpointed_offsets
+from minikafka.tools.checkpoints import NOTED, checkpointed_offsets
 from minikafka.tools.failure import TOLD
 from minikafka.tools.log_dir_entries import PUT_ASIDE
 from minikafka.tools.recover.cluster_settings import known_cluster_settings, node_id_in
@@ -24,14 +24,7 @@ from minikafka.tools.verify.findings import Fate, Finding, NextStart
 from minikafka.tools.verify.log_dir_files import verify_files_of_a_start
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
-_OF_A_LOG_DIR = (
-    META_PROPERTIES_NAME,
-    CLEAN_SHUTDOWN_FILE_NAME,
-    RECOVERY_POINT_CHECKPOINT_FILE,
-    LOG_START_OFFSET_CHECKPOINT_FILE,
-    HIGH_WATERMARK_CHECKPOINT_FILE,
-    CLEANER_OFFSET_CHECKPOINT_FILE,
-)
+_OF_A_LOG_DIR = (META_PROPERTIES_NAME, CLEAN_SHUTDOWN_FILE_NAME, *NOTED)
 """What lies in a log directory beside the partitions."""
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 COMPARISONS = {
@@ -45,29 +46,33 @@ class Mutant(NamedTuple):
 
 def mutants(path: str, source: str) -> Iterator[Mutant]:
     """All mutants of a module, in the order of its text."""
+    starts = _starts_of_lines(source)
     for node, new in sorted(_changes(ast.parse(source), _replacements), key=lambda change: _position(change[0])):
-        yield _mutant(path, source, node, new)
+        yield _mutant(path, source, starts, node, new)
 
 
 def mutants_of_a_solution(path: str, source: str) -> Iterator[Mutant]:
     """As `mutants`, and more of them: a condition or an argument less, a number less by one, changes within SQL."""
     yield from mutants(path, source)
-    tree = ast.parse(source)
+    tree, starts = ast.parse(source), _starts_of_lines(source)
     for node, new in _changes(tree, _shorter):
-        yield _mutant(path, source, node, new)
+        yield _mutant(path, source, starts, node, new)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "SELECT" in node.value:
-            query = _mutant(path, source, node, "")
+            query = _mutant(path, source, starts, node, "")
             for found in re.finditer("|".join(SQL), query.old):
                 start = query.start + len(query.old[: found.start()].encode())
                 new = next(new for pattern, new in SQL.items() if re.fullmatch(pattern, found.group()))
                 yield Mutant(path, start, found.group(), found.expand(new))
 
 
-def _mutant(path: str, source: str, node: ast.AST, new: str) -> Mutant:
-    lines = source.encode().splitlines(keepends=True)
-    start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
-    end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
+def _starts_of_lines(source: str) -> list[int]:
+    return list(accumulate(map(len, source.encode().splitlines(keepends=True)), initial=0))
+
+
+def _mutant(path: str, source: str, starts: list[int], node: ast.AST, new: str) -> Mutant:
+    start = starts[node.lineno - 1] + node.col_offset
+    end = starts[node.end_lineno - 1] + node.end_col_offset
     return Mutant(path, start, source.encode()[start:end].decode(), new)
 
 
