@@ -40,7 +40,7 @@ from minikafka.tools.clean.before_cleaning import require_sound_batches
 from minikafka.tools.clean.cleaning_round import CleaningRound, Limits, clean_once
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, naming
-from minikafka.tools.log_dir_entries import passed_over_in
+from minikafka.tools.log_dir_entries import passed_over_in, what_it_stands_for
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.before_recovery import require_descriptors, require_replaceable, require_room
@@ -109,6 +109,8 @@ def clean(
     output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
+    if dry_run or follow_links:  # else a link is refused, by its own name
+        directory = what_it_stands_for(directory)
     partition = parse_topic_partition_name(directory)
     for line in passed_over_in(directory):
         tell(f"Warning: {line}", err=True)

@@ -28,6 +28,7 @@ from minikafka.tools.log_dir_entries import (
     is_stray,
     passed_over_in,
     second_directory,
+    what_it_stands_for,
 )
 from minikafka.tools.ls.listing_table import print_listings
 from minikafka.tools.ls.partition_listing import Checkpoints, list_partition
@@ -55,7 +56,7 @@ def ls(directory: Path, as_json: bool) -> None:
     more). Columns that do not fit the terminal are left out; --json and a pipe get all of them. The exit code is 1 when
     something could not be read, or stdout is closed.
     """
-    directory = Path(os.path.abspath(directory))
+    directory = what_it_stands_for(Path(os.path.abspath(directory)))
     partitions, others = entries_of(directory)
     log_dir = directory.parent if partitions == [directory] else directory
     unread: list[str] = []

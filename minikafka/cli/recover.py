@@ -29,7 +29,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, naming
-from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in
+from minikafka.tools.log_dir_entries import is_log_dir, passed_over_in, what_it_stands_for
 from minikafka.tools.printable import tell
 from minikafka.tools.recover.cluster_settings import known_cluster_settings
 from minikafka.tools.recover.log_state import state_of
@@ -88,6 +88,8 @@ def recover(
     when all is done, and a signal or its output has stopped the report.
     """
     directory = Path(os.path.abspath(directory))
+    if dry_run or follow_links:  # else a link is refused, by its own name
+        directory = what_it_stands_for(directory)
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     for line in passed_over_in(directory):
         tell(f"Warning: {line}", err=True)

@@ -15,12 +15,13 @@ from minikafka.common.file_kind import leads_to_file
 from minikafka.log.partition_files import FOLLOW_LINKS, passed_over
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.log_dir_entries import what_it_stands_for
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.tools.verify.findings import Fate, Finding, Note
-from minikafka.tools.verify.log_dir_state import LogDir, require_no_broker, what_it_stands_for
+from minikafka.tools.verify.log_dir_state import LogDir, require_no_broker
 from minikafka.tools.verify.log_dir_verifier import allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 

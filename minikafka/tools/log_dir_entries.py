@@ -17,9 +17,12 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.log.partition_files import passed_over
+from minikafka.tools.checkpoints import NOTED
 
 _MARK_OF_WRITE = re.compile(r"\.minikafka-write-[0-9a-f]{12}")
 PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
+_OF_A_LOG_DIR = (META_PROPERTIES_NAME, CLEAN_SHUTDOWN_FILE_NAME, *NOTED)
+"""What lies in a log directory beside the partitions."""
 
 
 def is_mark_of_write(name: str) -> bool:
@@ -45,6 +48,17 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
     if not partitions and META_PROPERTIES_NAME not in names and not any(map(is_mark_of_write, names)):
         raise neither(directory)
     return partitions, [path.name for path in others]
+
+
+def what_it_stands_for(directory: Path) -> Path:
+    """Where a link to a partition's directory leads, as the files that tell of a partition lie beside its own
+    directory; a link with such files beside it stands for itself, as it does for a broker.
+    """
+    beside = Path(os.path.abspath(directory)).parent
+    if not directory.is_symlink() or any(os.path.lexists(beside / name) for name in _OF_A_LOG_DIR):
+        return directory
+    there = Path(os.path.realpath(directory))
+    return there if may_be_partition(there) else directory
 
 
 def passed_over_in(directory: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
@@ -24,6 +25,7 @@ from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile,
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 from minikafka.spark.source.tiered_segments import without_those_within_others
+from minikafka.tools.log_dir_entries import what_it_stands_for
 
 _ASIDE = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 
@@ -151,10 +153,15 @@ def _without_aliases(chosen: _Chosen) -> _Chosen:
     once: _Chosen = {}
     for (directory, storage), names in sorted(chosen.items(), key=lambda each: each[0][0]):
         place = os.path.realpath(directory) if storage.is_local else directory
-        path = paths.setdefault((place, storage), directory)
+        path = paths.setdefault((place, storage), _own_path(directory) if storage.is_local else directory)
         others = once.setdefault((path, storage), set())
         once[path, storage] = None if names is None or others is None else names | others
     return once
+
+
+def _own_path(directory: str) -> str:
+    """Where a partition's directory lies that a link leads to: the files that tell of it lie beside that one."""
+    return str(what_it_stands_for(Path(directory))) if os.path.islink(directory) else directory
 
 
 def _is_put_aside(path: str, pattern: str) -> bool:

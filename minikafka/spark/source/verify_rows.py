@@ -31,6 +31,7 @@ from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.failure import TOLD
+from minikafka.tools.log_dir_entries import what_it_stands_for
 from minikafka.tools.verify.log_dir_verifier import partitions_of
 from minikafka.tools.verify.partition_verifier import base_offsets_of
 
@@ -60,7 +61,10 @@ def verify_tasks(options: SourceOptions) -> list[VerifyTask]:
     """
     settings, subscription = options.storage_settings, options.subscription
     # Without what is secret in a URI.
-    paths = [storage_of(path, settings)[1] if "://" in path else path for path in options.paths]
+    paths = [
+        storage_of(path, settings)[1] if "://" in path else str(what_it_stands_for(Path(path)))
+        for path in options.paths
+    ]
     pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(paths)]
     sizes = [0] * len(pieces)
     found = [(partition, _name_of(partition)) for path in paths for partition in _partitions(path, settings)]

@@ -4,8 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
-from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
@@ -16,16 +15,13 @@ from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
-from minikafka.tools.checkpoints import NOTED, checkpointed_offsets
+from minikafka.tools.checkpoints import checkpointed_offsets
 from minikafka.tools.failure import TOLD
 from minikafka.tools.log_dir_entries import PUT_ASIDE
 from minikafka.tools.recover.cluster_settings import known_cluster_settings, node_id_in
 from minikafka.tools.verify.findings import Fate, Finding, NextStart
 from minikafka.tools.verify.log_dir_files import verify_files_of_a_start
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
-
-_OF_A_LOG_DIR = (META_PROPERTIES_NAME, CLEAN_SHUTDOWN_FILE_NAME, *NOTED)
-"""What lies in a log directory beside the partitions."""
 
 
 class LogDir:
@@ -99,16 +95,6 @@ class LogDir:
         except TOLD:  # the load fails
             return None
         return self._cluster.why_stray(topic_id, topic_partition.partition, self._node_id)
-
-
-def what_it_stands_for(directory: Path) -> Path:
-    """Where a link that was given leads, as the files that tell of a partition lie beside its own directory; a link
-    with such files beside it stands for itself, as it does for a broker.
-    """
-    beside = Path(os.path.abspath(directory)).parent
-    if not directory.is_symlink() or any(os.path.lexists(beside / name) for name in _OF_A_LOG_DIR):
-        return directory
-    return Path(os.path.realpath(directory))
 
 
 def require_no_broker(log_dir: Path) -> None:

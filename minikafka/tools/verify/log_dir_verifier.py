@@ -22,13 +22,15 @@ from minikafka.tools.log_dir_entries import (
     may_be_partition,
     neither,
     second_directory,
+    what_it_stands_for,
 )
 from minikafka.tools.verify.findings import NO_START, Finding
 from minikafka.tools.verify.log_dir_files import report_interrupted, verify_files_of_log_dir
 
 
 def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
-    """The partition directories that `directory` stands for: itself, or all those of a log directory.
+    """The partition directories that `directory` stands for: itself, or all those of a log directory, or those to which
+    the links in a directory lead (`what_it_stands_for`).
 
     The files of a log directory itself are checked. Raises OSError, and IllegalArgumentException for neither of both.
     """
@@ -57,7 +59,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
         raise neither(directory)
     for path in strays:
         report(Finding(path, None, None, STRAY, *NO_START))
-    return partitions
+    return list(map(what_it_stands_for, partitions))
 
 
 def report_beside(partitions: Iterable[Path], report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
