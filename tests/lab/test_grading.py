@@ -511,7 +511,7 @@ def rungs_to_try() -> list[Assignment]:
     tried = {}
     for task in tasks_of_kind(RUNG):
         role = getattr(import_module(task.module), task.check).role
-        told = role.changes_nothing, role.also_asked.__name__, bool(role.must_call)
+        told = role.changes_nothing, role.compares_results, role.also_asked.__name__, bool(role.must_call)
         tried.setdefault((type(role.harness), *told, isinstance(role.method, property)), task)
     return list(tried.values())
 

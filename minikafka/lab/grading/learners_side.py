@@ -125,9 +125,10 @@ def case(arguments: list[Any]) -> tuple[Any, ...]:
 def _role(told: dict[str, Any]) -> Role:
     """The role whose fields are told as names."""
     named = {name: tuple(map(_found, told[name])) for name in ("returns", "raises", "must_call")}
-    others = {"also_asked": getattr(also_asked, told["also_asked"])} if told["also_asked"] else {}
-    harness = getattr(harnesses, told["harness"])
-    return Role(_found(told["method"]), harness, changes_nothing=told["changes_nothing"], **named, **others)
+    others = {name: told[name] for name in ("changes_nothing", "compares_results")}
+    if told["also_asked"]:
+        others["also_asked"] = getattr(also_asked, told["also_asked"])
+    return Role(_found(told["method"]), getattr(harnesses, told["harness"]), **named, **others)
 
 
 def run(text: str) -> tuple[Any, ...]:

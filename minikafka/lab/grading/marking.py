@@ -267,6 +267,7 @@ def _told_role(role: Role) -> dict[str, Any]:
         "returns": [_name_of(each) for each in role.returns],
         "raises": [_name_of(each) for each in role.raises],
         "changes_nothing": role.changes_nothing,
+        "compares_results": role.compares_results,
         "must_call": [_name_of(function_of(each)) for each in role.must_call],
         "also_asked": role.also_asked.__name__ if role.also_asked.__module__ == also_asked.__name__ else "",
     }

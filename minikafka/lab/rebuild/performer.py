@@ -12,13 +12,15 @@ from minikafka.lab.rebuild.learners_code import Guard, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, calls_told, mine
 from minikafka.lab.stepper.stepper import in_words
 from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 @dataclass(frozen=True)
 class Role:
     """The place that a function takes: the engine's `method`, on a `harness`, and what the function is held to there.
 
-    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`, `must_call`: as Rung has them.
+    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`, `must_call`, `compares_results`: as Rung has
+    them.
     """
 
     method: Method
@@ -28,11 +30,17 @@ class Role:
     changes_nothing: bool = False
     also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: ()
     must_call: tuple[Method, ...] = ()
+    compares_results: bool = False
+
+    @property
+    def has_comparable_results(self) -> bool:
+        """Whether the function's results are compared with those of the engine's method."""
+        return self.changes_nothing or self.compares_results
 
     @property
     def is_compared_call_by_call(self) -> bool:
         """Whether calls of the function are compared with those of the engine's method, besides what the log shows."""
-        return self.changes_nothing or bool(self.must_call)
+        return self.has_comparable_results or bool(self.must_call)
 
 
 class Run(NamedTuple):
@@ -69,7 +77,7 @@ class Performer(Protocol):
         """What the function returned while the workload was done, call by call, as `plainly` has it, and which of
         `must_call` it called: the first one, and then the names of the others, sorted; and then the same where it was
         also asked, where the name of an exception is a result, too. The results of a function that changes something
-        are left out: the log shows what it did.
+        are left out, unless the role `compares_results`: the log shows what it did.
         """
 
     def call(self, workload: Any, number: int) -> Call:
@@ -98,7 +106,7 @@ class Here:
         found: list[Any] = []
 
         def note(_args: tuple[Any, ...], _kwargs: Mapping[str, Any], result: Any, called: tuple[str, ...]) -> None:
-            found.append((plainly(result) if self._role.changes_nothing else None, called))
+            found.append((plainly(result) if self._role.has_comparable_results else None, called))
 
         self._each_call(workload, note)
         return found
@@ -168,7 +176,9 @@ class _Raised(str):
 
 
 def plainly(value: Any) -> Any:
-    """A result as a plain value, equal for equal results: what has fields is a tuple of them, an enum its name."""
+    """A result as a plain value, equal for equal results: what has fields is a tuple of them, an enum its name, and
+    records are their bytes.
+    """
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, tuple | list):
@@ -181,6 +191,8 @@ def plainly(value: Any) -> Any:
         return tuple(plainly(getattr(value, each.name)) for each in dataclasses.fields(value))
     if isinstance(value, _Raised):
         return str(value)
+    if isinstance(value, MemoryRecords):
+        return bytes(value.buffer)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     return value

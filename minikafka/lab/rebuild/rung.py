@@ -57,6 +57,8 @@ class Rung(Task):
       function answers to them must be what the engine's method answers.
     - `must_call`: methods of the engine of which the function calls the same ones as the engine's own method, the same
       one first; for duties of which neither the log nor the disk shows anything.
+    - `compares_results`: whether what it returns is compared although it changes something, because its text asks for a
+      result that nothing uses.
     - `profiles`: the knobs of the harness's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `harness`: what its workloads are about: one log, or brokers that replicate.
     - `beliefs`: wrong versions, recognised by what they lead to.
@@ -82,6 +84,7 @@ class Rung(Task):
         operations: int = 40,
         also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: (),
         must_call: tuple[Method, ...] = (),
+        compares_results: bool = False,
         kafka: str | None = None,
         harness: Harness = ONE_LOG,
     ):
@@ -90,7 +93,7 @@ class Rung(Task):
         self.invariants = tuple(invariants)
         self._harness = harness
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
-        self.role = Role(method, harness, returns, raises, changes_nothing, also_asked, must_call)
+        self.role = Role(method, harness, returns, raises, changes_nothing, also_asked, must_call, compares_results)
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False

@@ -328,6 +328,7 @@ assigns = Rung(
     ),
     profiles=({"epochs": True}, {"producers": 3, "transactions": True}, {"codecs": ("gzip",), "epochs": True}),
     returns=(ValidationResult,),
+    compares_results=True,
     solution=_assign_in_place,
     beliefs=(
         Belief(
@@ -383,7 +384,9 @@ def write_record(out, offset_delta, timestamp_delta, key, value, headers):
     return len(out) - before
 
 
-def _writes_record(*, null=-1, offset_first=False, counts_itself=False, counts_headers=True, attributes=b"\0"):
+def _writes_record(
+    *, null=-1, offset_first=False, counts_itself=False, counts_headers=True, attributes=b"\0", returns_all=False
+):
     """A version that differs in one field."""
 
     def version(out, offset_delta, timestamp_delta, key, value, headers):
@@ -404,7 +407,7 @@ def _writes_record(*, null=-1, offset_first=False, counts_itself=False, counts_h
         before = len(out)
         varint.write_varint(len(body) + counts_itself, out)
         out.extend(body)
-        return len(out) - before
+        return len(out) if returns_all else len(out) - before
 
     return version
 
@@ -427,6 +430,7 @@ writes_records = Rung(
     chosen=(_NUMBERS, _COMPACTED),
     profiles=_WRITES,
     returns=(int,),
+    compares_results=True,
     solution=write_record,
     beliefs=(
         Belief(
@@ -447,6 +451,10 @@ writes_records = Rung(
         Belief(
             _writes_record(attributes=b""),
             "You leave out the record's attributes, a byte that is always 0.",
+        ),
+        Belief(
+            _writes_record(returns_all=True),
+            "You return the length of `out`, in which the records before this one lie, too.",
         ),
     ),
     hints=(
