@@ -19,8 +19,7 @@ from minikafka.record.format.memory_records import MemoryRecords
 class Role:
     """The place that a function takes: the engine's `method`, on a `harness`, and what the function is held to there.
 
-    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`, `must_call`, `compares_results`: as Rung has
-    them.
+    `returns`, `raises`, `changes_nothing`: as Guard has them; the others as Rung has them.
     """
 
     method: Method

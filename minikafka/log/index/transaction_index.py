@@ -8,9 +8,15 @@ from typing import NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import require_size
-from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, KafkaException
+from minikafka.common.errors import (
+    ClosedChannelException,
+    CorruptIndexException,
+    IllegalArgumentException,
+    KafkaException,
+)
 from minikafka.log.fetch_data_info import AbortedTransaction
 from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.record.files.file_channel import FileChannel
 
 _ENTRY = Struct(">bBqqqq")
 TOTAL_SIZE = _ENTRY.size
@@ -79,7 +85,7 @@ class TransactionIndex:
         self._start_offset = start_offset
         self._writable = writable
         self.file = file
-        self._fd: int | None = None
+        self._channel: FileChannel | None = None
         self._end = 0
         self._last_offset: int | None = None
         if file.exists():
@@ -100,28 +106,25 @@ class TransactionIndex:
                 f" is not greater than current last offset {self._last_offset} of index {self.file.absolute()}"
             )
         self._last_offset = aborted_txn.last_offset
-        fd = self._open() if self._fd is None else self._fd
-        self._end += file_ops.write(fd, aborted_txn.encode(), self._end)
+        channel = self._open() if self._channel is None else self._channel
+        self._end += channel.write(aborted_txn.encode(), self._end)
 
     def flush(self) -> None:
         """Force the entries to the device. Kafka: `TransactionIndex.flush`."""
-        if self._fd is not None:
-            file_ops.fsync(self._fd)
+        if (channel := self._channel) is not None:
+            channel.force()
 
     def reset(self) -> None:
         """Remove all entries; an existing file stays and is empty. Kafka: `TransactionIndex.reset`."""
-        if self._fd is not None:
-            self._truncate(self._fd, 0)
+        if self._channel is not None:
+            self._truncate(self._channel, 0)
         self._last_offset = None
 
     def close(self) -> None:
         """Close the file, which then seems to be empty. Kafka: `TransactionIndex.close`."""
-        fd, self._fd, self._end = self._fd, None, 0
-        if fd is not None:
-            os.close(fd)
-
-    def __del__(self) -> None:
-        self.close()
+        channel, self._channel, self._end = self._channel, None, 0
+        if channel is not None:
+            channel.close()
 
     def delete_if_exists(self) -> bool:
         """Close and delete the file; False if there was none. Kafka: `TransactionIndex.deleteIfExists`."""
@@ -138,13 +141,13 @@ class TransactionIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Remove the first entry whose last offset is ≥ `offset`, and all later ones. Kafka: `truncateTo`."""
-        fd = self._fd
-        if fd is None:
+        channel = self._channel
+        if channel is None:
             return
         new_last_offset = None
         for number, aborted_txn in enumerate(self._entries()):
             if aborted_txn.last_offset >= offset:
-                self._truncate(fd, number * TOTAL_SIZE)
+                self._truncate(channel, number * TOTAL_SIZE)
                 self._last_offset = new_last_offset
                 return
             new_last_offset = aborted_txn.last_offset
@@ -188,27 +191,26 @@ class TransactionIndex:
         """True without a whole entry. Kafka: `TransactionIndex.isEmpty`."""
         return self._end < TOTAL_SIZE
 
-    def _open(self) -> int:
+    def _open(self) -> FileChannel:
         fd = file_ops.open_file(self.file) if self._writable else os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
-        self._fd, self._end = fd, file_ops.size(fd)
-        return fd
+        channel = FileChannel(fd)
+        self._channel, self._end = channel, channel.size
+        return channel
 
-    def _truncate(self, fd: int, size: int) -> None:
-        file_ops.truncate(fd, size)
+    def _truncate(self, channel: FileChannel, size: int) -> None:
+        channel.truncate(size)
         self._end = size
 
     def _entries(self) -> Iterator[AbortedTxn]:
-        fd = self._fd
-        if fd is None:
+        channel = self._channel
+        if channel is None:
             return
         end = self._end
         for start in range(0, end, _CHUNK):
             try:
-                data = os.pread(fd, min(_CHUNK, end - start), start)
-            except OSError as error:
-                raise KafkaException(
-                    f"Failed to read from the transaction index {self.file.absolute()}"
-                ) from file_ops.named(error, fd)
+                data = channel.read(start, min(_CHUNK, end - start))
+            except (OSError, ClosedChannelException) as error:
+                raise KafkaException(f"Failed to read from the transaction index {self.file.absolute()}") from error
             for position in range(0, len(data) - TOTAL_SIZE + 1, TOTAL_SIZE):
                 version, second_byte, producer_id, first, last, last_stable = _ENTRY.unpack_from(data, position)
                 if version > CURRENT_VERSION:

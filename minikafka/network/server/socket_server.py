@@ -13,6 +13,7 @@ from functools import partial
 
 from minikafka.common.endpoint import Endpoint
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, KafkaException
+from minikafka.common.held_descriptor import HeldDescriptor
 from minikafka.common.time import Time
 from minikafka.network.request import Answer, NoBytes
 from minikafka.network.server.connection_quotas import ConnectionQuotas, TooManyConnectionsException
@@ -87,13 +88,14 @@ class SocketServer:
         self._ready: deque[KafkaChannel] = deque()  # channels that have read more than their last request
         self._without_memory: deque[KafkaChannel] = deque()  # channels whose request waits for the pool
         self._responses: deque[tuple[KafkaChannel, Answer]] = deque()  # from other threads
-        self._waker, self._woken = os.pipe()[::-1]
+        self._woken, waker = os.pipe()
+        self._waker: HeldDescriptor | None = HeldDescriptor(waker)
         self.tasks = LoopTasks(task_time or time, self._wake_up_from_elsewhere)
         self._thread_id: int | None = None
         self._thread: threading.Thread | None = None
         self._is_running = False
         self._should_run = True
-        for end in (self._waker, self._woken):
+        for end in (waker, self._woken):
             os.set_blocking(end, False)
         self._selector.register(self._woken, _READ, None)
 
@@ -160,8 +162,9 @@ class SocketServer:
 
     def wake_up(self) -> None:
         """Let the loop go round once more, from any thread. Kafka: `Selector.wakeup`."""
-        with contextlib.suppress(BlockingIOError, OSError):  # it is awake already, or over
-            os.write(self._waker, b"\0")
+        if (waker := self._waker) is not None:  # else it is over
+            with contextlib.suppress(OSError):  # it is awake already, or just over
+                os.write(waker.fd, b"\0")
 
     def _wake_up_from_elsewhere(self) -> None:
         if threading.get_ident() != self._thread_id:  # else the loop is not waiting now
@@ -418,16 +421,15 @@ class SocketServer:
         self._acceptors.clear()
 
     def _close_all(self) -> None:
-        if self._waker < 0:  # that was done before
+        if self._waker is None:  # that was done before
             return
         for channel in self.channels:
             self._close(channel)
         self._close_acceptors()
         self.tasks.shutdown()
         self._selector.close()
-        for end in (self._waker, self._woken):
-            os.close(end)
-        self._waker = -1  # `wake_up` may come late
+        self._waker = None  # `wake_up` may be at it, or come late
+        os.close(self._woken)
 
     def _open_server_socket(self, endpoint: Endpoint) -> socket.socket:
         """Kafka: `ServerSocketFactory.openServerSocket`."""

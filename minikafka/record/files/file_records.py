@@ -91,7 +91,7 @@ class FileRecords:
         else:
             channel = FileChannel(file_ops.open_file(file))
             if preallocate and not file_already_exists:
-                file_ops.preallocate(channel.fileno(), init_file_size)
+                channel.preallocate(init_file_size)
         end = 0 if preallocate and not file_already_exists else INT_MAX
         try:
             return FileRecords(file, channel, 0, end, is_slice=False)
