@@ -12,7 +12,7 @@ class HeldDescriptor:
 
     `failures` has the OSError with which closing it ended, if it did.
 
-    Kafka: none; in Java, `FileChannelImpl` keeps the number until its threads have left the system's call.
+    Kafka: none, as Java's channels do this themselves.
     """
 
     __slots__ = ("fd", "failures")
