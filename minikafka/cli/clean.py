@@ -98,8 +98,9 @@ def clean(
 ) -> None:
     """Compact the partition directory DIR: one round of the log cleaner.
 
-    The log is loaded first, as a broker that starts does, which may cut off its end after an unclean stop; `minikafka
-    spark compaction` takes it as it lies on the disk.
+    The log is loaded first, as a broker that starts does, which may cut off its end after an unclean stop, and holds a
+    transaction for ended whose marker lies at or above the high watermark; `minikafka spark compaction` takes it as it
+    lies on the disk.
 
     The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
     the log's start. If there is such a file, it is updated to say where this round ended. The settings of the topic are

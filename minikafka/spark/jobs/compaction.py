@@ -63,7 +63,8 @@ def compaction(
     million by default, and needs several rounds for more.
 
     A log is taken as it lies on the disk; `minikafka clean` loads it first, as a broker that starts does, which may cut
-    off its end after an unclean stop.
+    off its end after an unclean stop. A loaded log holds a transaction for ended whose marker lies at or above the high
+    watermark; here it is open, as it was for the broker that stopped.
 
     The counts of records are exact; what lies below the log's start in its first segment is not among them, and a round
     goes over that, too. Nor is what lies behind the high watermark or in an open transaction, where a cleaner's
