@@ -8,6 +8,7 @@ from typing import cast
 
 from minikafka.common.config_def import ConfigDef, convert_to_string
 from minikafka.common.errors import ConfigException, IllegalArgumentException
+from minikafka.common.java.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.kafka_settings import KafkaSetting, config_key, kafka_definition, kafka_settings
 from minikafka.server.broker_config import BrokerConfig
@@ -206,8 +207,9 @@ def _base_name(name: str) -> str:
 
 
 def _validate_configs(props: Mapping[str, str], per_broker_config: bool) -> None:
-    """Kafka: `DynamicBrokerConfig.validateConfigs`."""
-    _check_none(_non_dynamic_configs(props), "Cannot update these configs dynamically")
+    """Kafka: `DynamicBrokerConfig.validateConfigs`, with `Properties.stringPropertyNames`."""
+    names = in_javas_order(in_order_of_concurrent_hash_map(props))
+    _check_none(_non_dynamic_configs(names), "Cannot update these configs dynamically", left_of=len(names))
     _check_none(
         _security_configs_without_listener_prefix(props),
         "These security configs can be dynamically updated only per-listener using the listener prefix",
@@ -215,13 +217,13 @@ def _validate_configs(props: Mapping[str, str], per_broker_config: bool) -> None
     _dynamic_definition().parse({_base_name(name): value for name, value in props.items()})
     if not per_broker_config:
         _check_none(
-            _per_broker_configs(props),
+            _per_broker_configs(names),
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
 
 
-def _check_none(names: Iterable[str], message: str) -> None:
-    if in_order := in_javas_order(names):
+def _check_none(names: Iterable[str], message: str, *, left_of: int = 0) -> None:
+    if in_order := in_javas_order(names, left_of=left_of):
         raise ConfigException(f"{message}: [{', '.join(in_order)}]")
 
 

@@ -154,9 +154,12 @@ class JavaHashMap(Generic[K, V]):
         self._capacity *= 2
 
 
-def in_javas_order(keys: Iterable[K]) -> list[K]:
-    """Different `keys` in the order of a map into which they were put one after another. Kafka: `java.util.HashSet`."""
-    in_order: JavaHashMap[K, None] = JavaHashMap()
+def in_javas_order(keys: Iterable[K], *, left_of: int = 0) -> list[K]:
+    """Different `keys` in the order of a map into which they were put one after another. Kafka: `java.util.HashSet`.
+
+    `left_of`: how many the set had been made of at once, before all but `keys` were removed.
+    """
+    in_order: JavaHashMap[K, None] = JavaHashMap(max(left_of * 4 // 3 + 1, _INITIAL_CAPACITY))
     for key in keys:
         in_order[key] = None
     return list(in_order)
