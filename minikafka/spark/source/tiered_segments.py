@@ -17,9 +17,10 @@ from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.partition_names import is_tiered_segment
 from minikafka.spark.source.storage import Storage, StoredFile
 
-_WINDOWS = (64 << 10, 2 << 20)
+_WINDOWS = (64 << 10, 2 << 20, 64 << 20)
 """Bytes at the end of a file in which its last batch is looked for; a larger batch is not found."""
 _AT_ONCE = 16
+_CHUNK = 1 << 20
 
 
 def without_those_within_others(storage: Storage, found: Mapping[int, StoredFile]) -> Mapping[int, StoredFile]:
@@ -65,12 +66,14 @@ def _last_offset(storage: Storage, file: StoredFile) -> int | None:
 
 def _may_begin_the_last_batch(tail: bytes) -> Iterator[int]:
     """The places in `tail` from which on a batch would end with it, by the length that stands there."""
-    if len(tail) < LOG_OVERHEAD:
-        return
-    data = np.frombuffer(tail, np.uint8).astype(np.int64)
-    count = len(data) - LOG_OVERHEAD + 1
-    lengths = sum(data[8 + byte : 8 + byte + count] << (24 - 8 * byte) for byte in range(4))
-    yield from np.flatnonzero(lengths == len(data) - LOG_OVERHEAD - np.arange(count)).tolist()
+    places = len(tail) - LOG_OVERHEAD + 1
+    data = np.frombuffer(tail, np.uint8)
+    for begin in range(0, places, _CHUNK):
+        count = min(_CHUNK, places - begin)
+        part = data[begin + 8 : begin + 8 + count + 3].astype(np.int64)
+        lengths = sum(part[byte : byte + count] << (24 - 8 * byte) for byte in range(4))
+        wanted = len(tail) - LOG_OVERHEAD - np.arange(begin, begin + count)
+        yield from (begin + np.flatnonzero(lengths == wanted)).tolist()
 
 
 def _last_offset_of(data: bytes) -> int | None:
