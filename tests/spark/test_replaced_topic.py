@@ -1,12 +1,18 @@
-"""A topic that is replaced under its own id, as `mode="overwrite"` does, is not taken for the old one."""
+"""A topic that is replaced, under its own id, as `mode="overwrite"` does, or another, is not taken for the old one."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.log.log import Log
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.spark.source import settled_segments
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.log_identity import LastBatch
 from tests.spark.sink.writing import row, write
@@ -128,3 +134,85 @@ def test_a_flipped_bit_in_the_last_batch_that_was_read_makes_no_other_topic_of_i
     log.write_bytes(data)
     for mode in ("FAILFAST", "PERMISSIVE", "DROPMALFORMED"):
         assert micro_batch(stream(tmp_path, mode=mode), read_to) == ([], read_to)
+
+
+# ---- while a query reads: it is planned, and then the topic is another one
+
+IS_GONE = r"t-0/0{20}\.log was deleted or replaced after the query was planned"
+
+
+class Planned:
+    """A batch query of which nothing has been read."""
+
+    def __init__(self, log_dir: Path, **options: str):
+        source = KafkaLogDataSource({"path": str(log_dir), "maxBytesPerTask": "100", **options})
+        self._reader = source.reader(source.schema())
+        self._tasks = self._reader.partitions()
+
+    def values(self) -> list[bytes]:
+        return [each["value"] for task in self._tasks for rows in self._reader.read(task) for each in rows.to_pylist()]
+
+
+def topic(log_dir: Path, value: bytes, count: int, topic_id: str, segments: int = 1) -> Path:
+    """A partition as a broker has it: the topic's id lies in it."""
+    directory = log_dir / "t-0"
+    with Log.open(directory) as log:
+        (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+        for number in range(count):
+            record = SimpleRecord(1, None, b"%s %d" % (value, number))
+            log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, record), leader_epoch=0)
+            if number % -(-count // segments) == 0 and number:
+                log.roll()
+    return directory
+
+
+OLD_ID, NEW_ID = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
+
+
+@pytest.mark.parametrize("count", [20, 50, 80])
+def test_a_topic_made_anew_is_not_read_in_the_place_of_the_old_one(tmp_path, count):
+    old = topic(tmp_path, b"old", 50, OLD_ID, segments=3)
+    planned, careless = Planned(tmp_path), Planned(tmp_path, failOnDataLoss="false")
+    aside = old.rename(tmp_path / "t-0.0123456789abcdef0123456789abcdef-delete")
+    topic(tmp_path, b"new", count, NEW_ID, segments=3)
+    assert planned.values() == values(b"old", 50)  # as long as its files are there
+    shutil.rmtree(aside)
+    with pytest.raises(CorruptRecordException, match=IS_GONE):
+        planned.values()
+    assert careless.values() == []
+
+
+def test_nor_where_its_files_have_the_inodes_of_the_old_ones(tmp_path):
+    old = topic(tmp_path, b"old", 50, OLD_ID)
+    planned = Planned(tmp_path)
+    (log,) = old.glob("*.log")
+    inode, size = log.stat().st_ino, log.stat().st_size
+    (old / "partition.metadata").write_text(f"version: 0\ntopic_id: {NEW_ID}")
+    log.write_bytes(log.read_bytes().replace(b"old", b"new"))
+    assert (log.stat().st_ino, log.stat().st_size) == (inode, size)
+    with pytest.raises(CorruptRecordException, match=IS_GONE):
+        planned.values()
+
+
+@pytest.mark.parametrize("count", [20, 50, 80])
+def test_nor_a_log_that_is_written_anew(tmp_path, count):
+    put(tmp_path, b"old", 50)
+    planned = Planned(tmp_path)
+    put(tmp_path, b"new", count)
+    with pytest.raises(CorruptRecordException, match=IS_GONE):
+        planned.values()
+
+
+def test_a_partition_whose_topic_gets_its_id_meanwhile_is_planned_with_it(tmp_path, monkeypatch):
+    directory = topic(tmp_path, b"old", 50, OLD_ID)
+    text = (directory / "partition.metadata").read_text()
+    (directory / "partition.metadata").unlink()
+    listed = settled_segments._listed
+
+    def listed_and_written(where):
+        (directory / "partition.metadata").write_text(text)
+        return listed(where)
+
+    monkeypatch.setattr(settled_segments, "_listed", listed_and_written)
+    planned = Planned(tmp_path)
+    assert planned.values() == values(b"old", 50)

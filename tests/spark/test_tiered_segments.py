@@ -7,6 +7,7 @@ import pytest
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
+from minikafka.spark.source.file_identity import file_identity, log_mark
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.storage import StoredFile
 from minikafka.spark.source.tiered_segments import _last_offset, without_those_within_others
@@ -26,7 +27,7 @@ def batches(*counts, codec=CompressionType.NONE, magic=2, size=10, first=0) -> b
 def stored(tmp_path, data, number=1, base_offset=0):
     file = tmp_path / NAME.format(base_offset, number)
     file.write_bytes(data)
-    return StoredFile(str(file), len(data), file.stat().st_ino)
+    return StoredFile(str(file), len(data), file_identity(log_mark(str(tmp_path)), file.stat().st_ino))
 
 
 @pytest.mark.parametrize(

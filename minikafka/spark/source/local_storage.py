@@ -10,9 +10,10 @@ from pathlib import Path
 
 from minikafka.common.file_kind import leads_to_directory
 from minikafka.common.java.java_file_names import is_found_by_java
-from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.record.files.file_channel import FileChannel
+from minikafka.spark.source.file_identity import file_identity, log_mark
 from minikafka.spark.source.settled_segments import settled_segments
 from minikafka.spark.source.storage import Entry, StoredFile
 
@@ -49,21 +50,17 @@ class LocalStorage:
         return settled_segments(directory)
 
     def open(self, file: StoredFile) -> FileChannel:
-        """The file, also when a broker has renamed it.
+        """The file, also when a broker has renamed it, or its directory.
 
-        Retention and compaction rename a segment before they delete it, a minute later by default. A compaction's new
-        segment may not have its own name yet.
+        Retention and compaction rename a segment before they delete it, a minute later by default, and so is the
+        directory of a deleted topic's partition. A compaction's new segment may not have its own name yet.
         """
+        directory, name = os.path.split(file.path)
         for tries_left in reversed(range(_TRIES)):
-            for path in (file.path, file.path + DELETED_FILE_SUFFIX, file.path + SWAP_FILE_SUFFIX):
-                try:
-                    require_regular(Path(path), follow_links=True)
-                    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-                except FileNotFoundError:
-                    continue
-                if os.fstat(fd).st_ino == file.identity:
-                    return FileChannel(fd)
-                os.close(fd)
+            for place in _places(directory):
+                for suffix in ("", DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX):
+                    if (opened := _opened(os.path.join(place, name + suffix), file.identity)) is not None:
+                        return opened
             if tries_left:
                 time.sleep(_PAUSE_S)  # a rename may have come between the two looks
         raise FileNotFoundError(f"{file.path} was deleted or replaced after the query was planned")
@@ -79,3 +76,31 @@ class LocalStorage:
         """The file itself."""
         require_regular(Path(path), follow_links=True)
         yield Path(path)
+
+
+def _opened(path: str, identity: int) -> FileChannel | None:
+    """The file with the path, None where there is none or it is another one."""
+    try:
+        require_regular(Path(path), follow_links=True)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    opened = FileChannel(fd)
+    try:
+        is_it = file_identity(log_mark(os.path.dirname(path)), os.fstat(fd).st_ino) == identity
+    except FileNotFoundError:  # its directory was renamed meanwhile
+        is_it = False
+    return opened if is_it else None
+
+
+def _places(directory: str) -> Iterator[str]:
+    """A partition's directory, and then those that had its name and are to be deleted."""
+    yield directory
+    log_dir, name = os.path.split(directory)
+    try:
+        beside = sorted(os.listdir(log_dir))
+    except OSError:  # what lies in it can be opened by its name all the same
+        return
+    for each in beside:
+        if each.startswith(f"{name}.") and each.endswith(DELETE_DIR_SUFFIX):
+            yield os.path.join(log_dir, each)

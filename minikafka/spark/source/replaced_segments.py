@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from minikafka.common.java.java_numbers import LONG_MAX
 from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.file_identity import are_of_one_log
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_segments_on_disk import segments_in
 from minikafka.spark.source.read_task import ByteRange
@@ -16,7 +17,8 @@ def as_they_are_now(ranges: Iterable[ByteRange]) -> Iterator[ByteRange]:
 
     A broker keeps a replaced file for `file.delete.delay.ms`, and then it is opened as it was planned. But two
     compactions of the same segment give both old files the same name, so that the first is gone at once. A range whose
-    records were deleted stays, and is a damage when it is read; what is left of them comes after it.
+    records were deleted stays, and is a damage when it is read; what is left of them comes after it. So it is where the
+    topic was deleted and made anew, or the log was written anew.
     """
     for each in ranges:
         if not each.size or _is_there(each):
@@ -47,7 +49,9 @@ def _successors(gone: ByteRange) -> Iterator[ByteRange]:
     found = [
         segment
         for segment in segments
-        if segment.base_offset < gone.end_offset and (segment.end_offset is None or segment.end_offset > first)
+        if are_of_one_log(segment.identity, gone.segment.identity)
+        and segment.base_offset < gone.end_offset
+        and (segment.end_offset is None or segment.end_offset > first)
     ]
     if not found or found[0].base_offset > first:
         yield gone

@@ -6,6 +6,7 @@ import time
 
 from minikafka.common.errors import IOException
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
+from minikafka.spark.source.file_identity import file_identity, log_mark
 from minikafka.spark.source.partition_names import base_offset_of
 from minikafka.spark.source.storage import StoredFile
 
@@ -18,13 +19,15 @@ def settled_segments(directory: str) -> dict[int, StoredFile]:
     """The segments' files by base offset. Raises FileNotFoundError, and IOException if it never stands still.
 
     A broker's renaming can hide some files while the directory is listed. So it is listed until two lists agree, but
-    for what rolls add and retention takes away.
+    for what rolls add and retention takes away; and until it is the same log's before and after.
     """
-    listed = _listed(directory)
+    log, listed = log_mark(directory), _listed(directory)
     for _ in range(_LOOKS):
         before, listed = listed, _listed(directory)
-        if _is_settled(before, listed) and (found := _found(directory, before)) is not None:
-            return found
+        if _is_settled(before, listed) and (found := _found(directory, log, before)) is not None:
+            if (log_now := log_mark(directory)) == log:
+                return found
+            log = log_now
         time.sleep(_PAUSE_S)
     raise IOException(f"{directory} was changed by somebody between any two of {_LOOKS} looks")
 
@@ -62,7 +65,7 @@ def _is_settled(before: dict[int, tuple[str, int]], after: dict[int, tuple[str, 
     return left == {base_offset: facts for base_offset, facts in after.items() if base_offset <= last}
 
 
-def _found(directory: str, listed: dict[int, tuple[str, int]]) -> dict[int, StoredFile] | None:
+def _found(directory: str, log: int, listed: dict[int, tuple[str, int]]) -> dict[int, StoredFile] | None:
     """The listed segments with their sizes; None when one of them has another name by now."""
     found = {}
     for base_offset, (name, _) in listed.items():
@@ -73,7 +76,8 @@ def _found(directory: str, listed: dict[int, tuple[str, int]]) -> dict[int, Stor
                 status = _behind_link(path, status)
         except FileNotFoundError:
             return None
-        found[base_offset] = StoredFile(path.removesuffix(SWAP_FILE_SUFFIX), status.st_size, status.st_ino)
+        identity = file_identity(log, status.st_ino)
+        found[base_offset] = StoredFile(path.removesuffix(SWAP_FILE_SUFFIX), status.st_size, identity)
     return found
 
 
