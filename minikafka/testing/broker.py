@@ -162,7 +162,10 @@ class Broker:
         return self._own().append(topic, partition, [_key_and_value((key, value)) for value in values], timestamp_ms)
 
     def records(self, topic: str, partition: int) -> list[Kept]:
-        """All records of a partition from its log start on, in order. Raises UnknownTopicOrPartitionException."""
+        """All records of a partition from its log start on, in order.
+
+        Raises UnknownTopicOrPartitionException, and OffsetOutOfRangeException where records are deleted meanwhile.
+        """
         return self._own().records(topic, partition)
 
     # What goes wrong, and time
