@@ -207,8 +207,8 @@ def _base_name(name: str) -> str:
 
 
 def _validate_configs(props: Mapping[str, str], per_broker_config: bool) -> None:
-    """Kafka: `DynamicBrokerConfig.validateConfigs`, with `Properties.stringPropertyNames`."""
-    names = in_javas_order(in_order_of_concurrent_hash_map(props))
+    """Kafka: `DynamicBrokerConfig.validateConfigs`."""
+    names = in_javas_order(in_order_of_concurrent_hash_map(props))  # Java's `Properties` are in a map of this kind
     _check_none(_non_dynamic_configs(names), "Cannot update these configs dynamically", left_of=len(names))
     _check_none(
         _security_configs_without_listener_prefix(props),
