@@ -8,18 +8,10 @@ from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
-from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.tools.checkpoints import NOTED
 
-_OWN_FILES = {
-    META_PROPERTIES_NAME,
-    RECOVERY_POINT_CHECKPOINT_FILE,
-    LOG_START_OFFSET_CHECKPOINT_FILE,
-    HIGH_WATERMARK_CHECKPOINT_FILE,
-    OFFSET_CHECKPOINT_FILE,
-}
+_OWN_FILES = {META_PROPERTIES_NAME, *NOTED}
 _PARTITION = re.compile(r".+-[0-9]+", re.ASCII)
 _LOG_FILE = re.compile(r"[0-9]{20}\.log", re.ASCII)
 

@@ -47,7 +47,7 @@ class JavaHashMap(Generic[K, V]):
 
         Kafka: `HashMap(Map)`.
         """
-        copy: JavaHashMap[K, V] = JavaHashMap(len(source) * 4 // 3 + 1) if len(source) else JavaHashMap()
+        copy: JavaHashMap[K, V] = JavaHashMap(_room_for(len(source))) if len(source) else JavaHashMap()
         for key, value in source.items():
             copy[key] = value
         return copy
@@ -154,12 +154,17 @@ class JavaHashMap(Generic[K, V]):
         self._capacity *= 2
 
 
+def _room_for(keys: int) -> int:
+    """The capacity with which Java makes a map of so many keys at once."""
+    return keys * 4 // 3 + 1
+
+
 def in_javas_order(keys: Iterable[K], *, left_of: int = 0) -> list[K]:
     """Different `keys` in the order of a map into which they were put one after another. Kafka: `java.util.HashSet`.
 
     `left_of`: how many the set had been made of at once, before all but `keys` were removed.
     """
-    in_order: JavaHashMap[K, None] = JavaHashMap(max(left_of * 4 // 3 + 1, _INITIAL_CAPACITY))
+    in_order: JavaHashMap[K, None] = JavaHashMap(max(_room_for(left_of), _INITIAL_CAPACITY))
     for key in keys:
         in_order[key] = None
     return list(in_order)

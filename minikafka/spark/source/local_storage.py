@@ -55,20 +55,17 @@ class LocalStorage:
         Retention and compaction rename a segment before they delete it, a minute later by default, and so is the
         directory of a deleted topic's partition. A compaction's new segment may not have its own name yet.
         """
-        directory, name = os.path.split(file.path)
         for tries_left in reversed(range(_TRIES)):
-            for place in _places(directory):
-                for suffix in ("", DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX):
-                    if (opened := _opened(os.path.join(place, name + suffix), file.identity)) is not None:
-                        return opened
+            for path in _may_lie_at(file.path):
+                if (opened := _opened(path, file.identity)) is not None:
+                    return opened
             if tries_left:
                 time.sleep(_PAUSE_S)  # a rename may have come between the two looks
         raise FileNotFoundError(f"{file.path} was deleted or replaced after the query was planned")
 
     def open_now(self, path: str) -> tuple[FileChannel, int]:
         """The file that has the path now."""
-        require_regular(Path(path), follow_links=True)
-        opened = FileChannel(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        opened = FileChannel(_open_regular(path))
         return opened, opened.size
 
     @contextmanager
@@ -78,11 +75,16 @@ class LocalStorage:
         yield Path(path)
 
 
+def _open_regular(path: str) -> int:
+    """A descriptor of the file. Raises IOException for anything but a regular one, OSError."""
+    require_regular(Path(path), follow_links=True)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 def _opened(path: str, identity: int) -> FileChannel | None:
     """The file with the path, None where there is none or it is another one."""
     try:
-        require_regular(Path(path), follow_links=True)
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = _open_regular(path)
     except FileNotFoundError:
         return None
     opened = FileChannel(fd)
@@ -91,6 +93,14 @@ def _opened(path: str, identity: int) -> FileChannel | None:
     except FileNotFoundError:  # its directory was renamed meanwhile
         is_it = False
     return opened if is_it else None
+
+
+def _may_lie_at(path: str) -> Iterator[str]:
+    """Where the file of that path may lie by now: in its partition's directory, and then in those that had its name."""
+    directory, file_name = os.path.split(path)
+    for place in _places(directory):
+        for suffix in ("", DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX):
+            yield os.path.join(place, file_name + suffix)
 
 
 def _places(directory: str) -> Iterator[str]:

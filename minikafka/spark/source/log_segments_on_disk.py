@@ -148,20 +148,19 @@ def _require_that_they_count(directory: str, names: Iterable[str], segments: Ite
 
 
 def _without_aliases(chosen: _Chosen) -> _Chosen:
-    """Each directory once, under the first of the paths that lead to it, with the segments chosen by any of them."""
+    """Each directory once, with the segments chosen by any of the paths that lead to it, under the first one of them;
+    or under its own path, where that is a link beside which none of the files lie that tell of a partition.
+    """
     paths: dict[tuple[str, Storage], str] = {}
     once: _Chosen = {}
     for (directory, storage), names in sorted(chosen.items(), key=lambda each: each[0][0]):
-        place = os.path.realpath(directory) if storage.is_local else directory
-        path = paths.setdefault((place, storage), _own_path(directory) if storage.is_local else directory)
+        place = own = directory
+        if storage.is_local:
+            place, own = os.path.realpath(directory), str(what_it_stands_for(Path(directory)))
+        path = paths.setdefault((place, storage), own)
         others = once.setdefault((path, storage), set())
         once[path, storage] = None if names is None or others is None else names | others
     return once
-
-
-def _own_path(directory: str) -> str:
-    """Where a partition's directory lies that a link leads to: the files that tell of it lie beside that one."""
-    return str(what_it_stands_for(Path(directory))) if os.path.islink(directory) else directory
 
 
 def _is_put_aside(path: str, pattern: str) -> bool:
