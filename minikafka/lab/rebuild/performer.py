@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +13,7 @@ from minikafka.lab.rebuild.learners_code import Guard, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, calls_told, mine
 from minikafka.lab.stepper.stepper import in_words
 from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.record.files.file_records import FileRecords
 from minikafka.record.format.memory_records import MemoryRecords
 
 
@@ -29,12 +31,13 @@ class Role:
     changes_nothing: bool = False
     also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: ()
     must_call: tuple[Method, ...] = ()
-    compares_results: bool = False
+    compares_results: bool = True
 
     @property
     def has_comparable_results(self) -> bool:
         """Whether the function's results are compared with those of the engine's method."""
-        return self.changes_nothing or self.compares_results
+        returns_something = self.returns not in ((), (type(None),))
+        return self.changes_nothing or (self.compares_results and returns_something)
 
     @property
     def is_compared_call_by_call(self) -> bool:
@@ -75,8 +78,8 @@ class Performer(Protocol):
     def results(self, workload: Any) -> list[Any]:
         """What the function returned while the workload was done, call by call, as `plainly` has it, and which of
         `must_call` it called: the first one, and then the names of the others, sorted; and then the same where it was
-        also asked, where the name of an exception is a result, too. The results of a function that changes something
-        are left out, unless the role `compares_results`: the log shows what it did.
+        also asked, where the name of an exception is a result, too. The results are left out where the role does not
+        have `has_comparable_results`.
         """
 
     def call(self, workload: Any, number: int) -> Call:
@@ -175,8 +178,9 @@ class _Raised(str):
 
 
 def plainly(value: Any) -> Any:
-    """A result as a plain value, equal for equal results: what has fields is a tuple of them, an enum its name, and
-    records are their bytes.
+    """A result as a plain value, equal for equal results of two runs: what has fields is a tuple of them, an enum and
+    an exception are their names, records their bytes, a path is its last name, and an object that equals only itself
+    is what `in_words` says of it.
     """
     if isinstance(value, enum.Enum):
         return value.name
@@ -190,8 +194,11 @@ def plainly(value: Any) -> Any:
         return tuple(plainly(getattr(value, each.name)) for each in dataclasses.fields(value))
     if isinstance(value, _Raised):
         return str(value)
+    if isinstance(value, FileRecords):
+        value = value.to_memory_records()
     if isinstance(value, MemoryRecords):
         return bytes(value.buffer)
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    return value
+    equals_only_itself = type(value).__eq__ is object.__eq__
+    return in_words(value) if equals_only_itself or isinstance(value, os.PathLike) else value

@@ -57,8 +57,8 @@ class Rung(Task):
       function answers to them must be what the engine's method answers.
     - `must_call`: methods of the engine of which the function calls the same ones as the engine's own method, the same
       one first; for duties of which neither the log nor the disk shows anything.
-    - `compares_results`: whether what it returns is compared although it changes something, because its text asks for a
-      result that nothing uses.
+    - `compares_results`: False where a right function that changes something may return another value than the engine's
+      method. Else what it `returns` is compared call by call, because nothing in the workloads may use it.
     - `profiles`: the knobs of the harness's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `harness`: what its workloads are about: one log, or brokers that replicate.
     - `beliefs`: wrong versions, recognised by what they lead to.
@@ -84,7 +84,7 @@ class Rung(Task):
         operations: int = 40,
         also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: (),
         must_call: tuple[Method, ...] = (),
-        compares_results: bool = False,
+        compares_results: bool = True,
         kafka: str | None = None,
         harness: Harness = ONE_LOG,
     ):

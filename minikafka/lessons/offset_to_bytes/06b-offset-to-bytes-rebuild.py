@@ -91,6 +91,7 @@ def lookup(self, target_timestamp):
 times.check(lookup)
 
 # %%
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.record.format.memory_records import MemoryRecords

@@ -34,6 +34,7 @@ times.check(lookup)
 # Rung 2 only computes which bytes to return. It reads none of them.
 
 # %%
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.record.format.memory_records import MemoryRecords

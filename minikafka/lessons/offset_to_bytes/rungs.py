@@ -1,5 +1,6 @@
 """The ladder of the lesson *From an offset to bytes*: from a time to an offset, and from an offset to bytes."""
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.fetch_data_info import FetchDataInfo
@@ -30,6 +31,7 @@ _READS = (
         for isolation in ("log_end", "high_watermark")
         for words in ("", " min_one_message=false")
     )
+    + "read 4 max_length=-1\nread 8 max_length=-1 isolation=high_watermark min_one_message=false\n"
 )
 
 
@@ -103,6 +105,8 @@ times = Rung(
 
 
 def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
+    if max_size < 0:
+        raise IllegalArgumentException(f"a negative size: {max_size}")
     start = self.translate_offset(start_offset)
     if start is None:
         return None
@@ -114,8 +118,12 @@ def read(self, start_offset, max_size, max_position=2147483647, *, min_one_messa
     return FetchDataInfo(metadata, self.log.slice(start.position, size), wanted < start.size)
 
 
-def _reads(*, first_whole=True, bounded=True, offset=lambda asked, batch: batch, tells_incomplete=True):
+def _reads(
+    *, refuses=True, first_whole=True, bounded=True, offset=lambda asked, batch: batch, tells_incomplete=True
+):
     def version(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
+        if max_size < 0 and refuses:
+            raise IllegalArgumentException("a negative size")
         start = self.translate_offset(start_offset)
         if start is None:
             return None
@@ -138,6 +146,7 @@ reads = Rung(
         "The answer begins with the first batch that ends at or after `start_offset` (`self.translate_offset`); its "
         "offset is that batch's base offset.",
         "It returns None if the segment has no such batch.",
+        "A negative `max_size` raises `IllegalArgumentException`.",
         "It has at most `max_size` bytes. With `min_one_message` the first batch is complete, even if it is larger.",
         "It has no byte at or after `max_position`. If `max_size` is 0 and `min_one_message` is False, it has no "
         "records.",
@@ -161,9 +170,11 @@ reads = Rung(
             "Your answer has the offset that was asked for. It must have the batch's base offset; the consumer skips "
             "the records before the one it wants.",
         ),
+        Belief(_reads(refuses=False), "You answer a read of a negative size. Kafka refuses it."),
         Belief(_reads(tells_incomplete=False), "You do not report that the first batch is incomplete."),
     ),
     hints=(
+        "First the refusal: `raise IllegalArgumentException(…)` if `max_size` is negative.",
         "`start = self.translate_offset(start_offset)` has `offset`, `position` and `size` of the first batch.",
         "The position is `LogOffsetMetadata(start.offset, self.base_offset, start.position)`. "
         "`self.log.slice(position, size)` gives bytes; `MemoryRecords.EMPTY` is an answer without records.",

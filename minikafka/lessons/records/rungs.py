@@ -328,7 +328,6 @@ assigns = Rung(
     ),
     profiles=({"epochs": True}, {"producers": 3, "transactions": True}, {"codecs": ("gzip",), "epochs": True}),
     returns=(ValidationResult,),
-    compares_results=True,
     solution=_assign_in_place,
     beliefs=(
         Belief(
@@ -430,7 +429,6 @@ writes_records = Rung(
     chosen=(_NUMBERS, _COMPACTED),
     profiles=_WRITES,
     returns=(int,),
-    compares_results=True,
     solution=write_record,
     beliefs=(
         Belief(

@@ -4,6 +4,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.harnesses import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.cleaner.log_cleaner import LogCleaner
+from minikafka.log.log import Log
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 from minikafka.log.manager import log_dir_checkpoints
 from minikafka.log.manager.log_manager import LogManager
@@ -329,6 +330,7 @@ takes_away = Rung(
     ),
     chosen=(_DELETED, _PUT_ASIDE, "cleaner off\n" + _BEGIN + "append orders-0 [3x10]\ndelete orders-0\ntick 60000\n"),
     must_call=(LogCleaner.abort_cleaning,),
+    returns=(Log, type(None)),
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
     harness=LOG_DIRECTORY,
     solution=async_delete,

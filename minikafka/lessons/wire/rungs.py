@@ -173,6 +173,8 @@ frame = Rung(
     profiles=({"split": 0.9}, {"split": 0.3, "junk": 0.1}, {"connections": 1}),
     returns=(bytearray, type(None)),
     raises=(EOFError, OSError, InvalidReceiveException),
+    # which call returns a request depends on what has come when it reads
+    compares_results=False,
     harness=CONNECTIONS,
     kafka="NetworkReceive.readFrom",
     solution=receive,
