@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from minikafka.common.errors import ConfigException, NumberFormatException
+from minikafka.common.java.java_hash_map import in_javas_order
 from minikafka.common.java.java_numbers import (
     INT_MAX,
     INT_MIN,
@@ -216,7 +217,7 @@ class CaseInsensitiveValidString:
 
     def __call__(self, name: str, value: object) -> None:
         if str(value).upper() not in self._valid_strings:
-            valid_strings = ", ".join(sorted(self._valid_strings))
+            valid_strings = ", ".join(in_javas_order(self._valid_strings))  # they are in a `HashSet`
             raise invalid_value(name, value, f"String must be one of (case insensitive): {valid_strings}")
 
 

@@ -178,7 +178,7 @@ class ConfigurationControlManager:
         Kafka: `ConfigurationControlManager.getTopicConfig`, which gives one of them.
         """
         own = self._log.image.configs.config_map_for_resource(ConfigResource.topic(topic))
-        defaults = {**self._topic_defaults(), **log_settings(self._current_controller_config())}
+        defaults = {**log_settings(self._settings_of_all_nodes()), **log_settings(self._current_controller_config())}
         return LogConfig.from_props(defaults, own)
 
     def compute_effective_topic_configs(self, creation_configs: Mapping[str, str]) -> list[ConfigEntry]:
@@ -211,9 +211,8 @@ class ConfigurationControlManager:
         resource = ConfigResource(ConfigResourceType.BROKER, str(self._node_id))
         return self._log.image.configs.config_map_for_resource(resource)
 
-    def _topic_defaults(self) -> dict[str, object]:
-        of_all_brokers = self._log.image.configs.config_map_for_resource(DEFAULT_NODE)
-        return log_settings({**self._static_config, **of_all_brokers})
+    def _settings_of_all_nodes(self) -> dict[str, str]:
+        return {**self._static_config, **self._log.image.configs.config_map_for_resource(DEFAULT_NODE)}
 
     def _validate_alter_config(
         self,
@@ -269,7 +268,8 @@ class ConfigurationControlManager:
                 raise InvalidRequestException("Default topic resources are not allowed.")
             topic_names.validate(resource.name)
             LogConfig.validate_names(settings)
-            LogConfig.validate_topic_log_config_values(LogConfig.from_props(self._topic_defaults(), settings))
+            of_node = log_settings({**self._settings_of_all_nodes(), **self._current_controller_config()})
+            LogConfig.validate_topic_log_config_values(LogConfig.from_props(of_node, settings))
         elif resource.type is ConfigResourceType.BROKER:
             if resource.name and _broker_id(resource.name) < 0:
                 raise InvalidRequestException("Invalid negative broker ID.")

@@ -80,26 +80,31 @@ def _check_ids(values: Mapping[str, Any]) -> None:
 def _check_groups(values: Mapping[str, Any]) -> None:
     """What Kafka checks in the settings of the coordinators of groups and share groups."""
 
-    def not_below(larger: str, smaller: str) -> None:
-        _require(values[larger] >= values[smaller], f"{larger} must be greater than or equal to {smaller}")
+    def check(holds: bool, why: str) -> None:
+        """Kafka: `Utils.require`, whose words are the reason alone."""
+        if not holds:
+            raise IllegalArgumentException(why)
 
-    def between(group: str, what: str, least: str = "min.", most: str = "max.") -> None:
-        for larger, smaller in ((most, least), ("", least), (most, "")):
-            not_below(f"{group}.{larger}{what}", f"{group}.{smaller}{what}")
+    def not_below(larger: str, smaller: str) -> None:
+        check(values[larger] >= values[smaller], f"{larger} must be greater than or equal to {smaller}")
+
+    def not_above(smaller: str, larger: str) -> None:
+        check(values[smaller] <= values[larger], f"{smaller} must be less than or equal to {larger}")
 
     for group in ("group.consumer", "group.share", "group.streams"):
         for what in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
-            between(group, what)
+            not_below(f"{group}.max.{what}", f"{group}.min.{what}")
+            not_below(f"{group}.{what}", f"{group}.min.{what}")
+            not_above(f"{group}.{what}", f"{group}.max.{what}")
         heartbeat, session = f"{group}.heartbeat.interval.ms", f"{group}.session.timeout.ms"
-        _require(values[heartbeat] < values[session], f"{heartbeat} must be less than {session}")
+        check(values[heartbeat] < values[session], f"{heartbeat} must be less than {session}")
     for what in ("delivery.count.limit", "partition.max.record.locks", "record.lock.duration.ms"):
-        between("group.share", what)
-    not_below("group.streams.max.standby.replicas", "group.streams.num.standby.replicas")
+        not_below(f"group.share.max.{what}", f"group.share.{what}")
+        not_below(f"group.share.{what}", f"group.share.min.{what}")
+    not_above("group.streams.num.standby.replicas", "group.streams.max.standby.replicas")
     not_below("group.share.max.share.sessions", "group.share.max.size")
     assignors = values["group.share.assignors"]
-    _require(
-        len(assignors) == 1, f"group.share.assignors must contain exactly one assignor, but found {len(assignors)}"
-    )
+    check(len(assignors) == 1, f"group.share.assignors must contain exactly one assignor, but found {len(assignors)}")
     for setting in ("offsets.topic.compression.codec", "share.coordinator.state.topic.compression.codec"):
         if values[setting] not in _CODECS:
             raise IllegalArgumentException(f"{setting}: Unknown compression type id: {values[setting]}")
@@ -112,11 +117,24 @@ def _check_logs(values: Mapping[str, Any], given: Mapping[str, object]) -> None:
     threads, buffer = values["log.cleaner.threads"], values["log.cleaner.dedupe.buffer.size"]
     _require(threads > 0, "log.cleaner.threads must be at least 1, because Kafka divides by it")
     _require(buffer // threads > _MIB, "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
-    cordoned = values[_CORDONED] or []
     if _BROKER in _roles(values):
-        log_dirs = values["log.dir"] if values["log.dirs"] is None else values["log.dirs"]
-        unknown = set() if cordoned == ["*"] else set(cordoned) - set(log_dirs)
-        _require(not unknown, f"All entries in {_CORDONED} must be present in log.dirs or log.dir, or be * alone")
+        require_cordoned_among_log_dirs(values)
+
+
+def require_cordoned_among_log_dirs(values: Mapping[str, Any]) -> None:
+    """Refuse `cordoned.log.dirs` that are no log directories. `values`: all settings of a broker.
+
+    Raises IllegalArgumentException. Kafka: `KafkaConfig.validateCordonedLogDirs`.
+    """
+    cordoned = values[_CORDONED] or []
+    if "*" in cordoned:
+        _require(len(cordoned) == 1, f"When {_CORDONED} is set to *, it must not contain other values")
+        return
+    log_dirs = values["log.dir"] if values["log.dirs"] is None else values["log.dirs"]
+    missing = ", ".join(each for each in cordoned if each not in log_dirs)
+    _require(
+        not missing, f"All entries in {_CORDONED} must be present in log.dirs or log.dir. Missing entries : {missing}"
+    )
 
 
 def _check_replication(values: Mapping[str, Any]) -> None:

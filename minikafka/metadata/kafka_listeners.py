@@ -123,7 +123,8 @@ def csv_map(setting: str, text: str) -> dict[str, str]:
     for pair in pairs:
         key, colon, value = pair.rpartition(":")
         if not colon:
-            raise IllegalArgumentException(f"Error parsing configuration property '{setting}': {text} has no pairs")
+            cause = f"begin 0, end -1, length {len(pair)}"  # of the index that Java does not find
+            raise IllegalArgumentException(f"Error parsing configuration property '{setting}': {cause}")
         found[key.strip()] = value.strip()
     return found
 

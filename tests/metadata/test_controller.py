@@ -629,6 +629,28 @@ def test_settings_that_are_refused(changes, place, error, message):
     assert told.error is error and message in told.message
 
 
+def test_a_topic_s_setting_is_checked_beside_the_own_settings_of_the_controller_s_node():
+    """Kafka's controller validates with the `KafkaConfig` of the broker in its process, which has its dynamic settings.
+    """
+    controller = with_topic(node_id=1)
+    shortest, longest = "log.cleaner.min.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"
+    for node, settings in (
+        ("", {longest: "5000"}),
+        ("1", {longest: "7000"}),
+        ("2", {longest: "1"}),
+        ("", {shortest: "2000"}),
+    ):
+        changes = {name: (AlterConfigOp.SET, value) for name, value in settings.items()}
+        assert altered_configs(controller, changes, node, ConfigResourceType.BROKER).error is Errors.NONE
+    assert altered_configs(controller, {"min.compaction.lag.ms": (AlterConfigOp.SET, "6000")}).error is Errors.NONE
+    told = altered_configs(controller, {"min.compaction.lag.ms": (AlterConfigOp.SET, "8000")})
+    conflict = "conflict topic config setting min.compaction.lag.ms (8000) > max.compaction.lag.ms (7000)"
+    assert (told.error, told.message) == (Errors.INVALID_CONFIG, conflict)
+    told = created(controller, "u", configs={"max.compaction.lag.ms": "1000"})
+    conflict = "conflict topic config setting min.compaction.lag.ms (2000) > max.compaction.lag.ms (1000)"
+    assert (told.error, told.message) == (Errors.INVALID_CONFIG, conflict)
+
+
 # Producers
 
 

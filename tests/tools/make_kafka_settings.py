@@ -73,7 +73,7 @@ def _validator(kafka: KafkaJvm, validator: Any) -> list[object]:
         nothing = kafka.find_class("java.util.ArrayList")()
         return [kind, _accepts(validator, nothing), _accepts(validator, None), *sorted(words)]
     if kind in ("ValidString", "CaseInsensitiveValidString"):
-        return [kind, *sorted(words)]
+        return [kind, *words]
     return [said] if kind == "LambdaValidator" else [kind]
 
 

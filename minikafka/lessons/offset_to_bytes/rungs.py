@@ -118,9 +118,7 @@ def read(self, start_offset, max_size, max_position=2147483647, *, min_one_messa
     return FetchDataInfo(metadata, self.log.slice(start.position, size), wanted < start.size)
 
 
-def _reads(
-    *, refuses=True, first_whole=True, bounded=True, offset=lambda asked, batch: batch, tells_incomplete=True
-):
+def _reads(*, refuses=True, first_whole=True, bounded=True, offset=lambda asked, batch: batch, tells_incomplete=True):
     def version(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
         if max_size < 0 and refuses:
             raise IllegalArgumentException("a negative size")

@@ -90,14 +90,22 @@ def _with_late_times(batch: pa.RecordBatch) -> pa.RecordBatch:
     texts instead.
     """
     for number, field in enumerate(batch.schema):
-        if not pa.types.is_timestamp(field.type):
-            continue
-        column = batch.column(number).cast(pa.timestamp("us"))
-        if pc.any(pc.greater(column.cast(pa.int64()), _LATEST_US)).as_py():
-            moments = column.to_numpy(zero_copy_only=False)
-            texts = [None if np.isnat(each) else f"{np.datetime_as_string(each, 'ms')}+00:00" for each in moments]
+        if _has_late_times(batch.column(number)):
+            texts = [None if text is None else f"{text}+00:00" for text in _moments(batch.column(number), "ms")]
             batch = batch.set_column(number, field.name, pa.array(texts, pa.string()))
     return batch
+
+
+def _has_late_times(column: pa.Array | pa.ChunkedArray) -> bool:
+    if not pa.types.is_timestamp(column.type):
+        return False
+    return bool(pc.any(pc.greater(column.cast(pa.timestamp("us")).cast(pa.int64()), _LATEST_US)).as_py())
+
+
+def _moments(column: pa.Array | pa.ChunkedArray, unit: str) -> list[str | None]:
+    """Times as ISO 8601 in UTC, without its sign, and None for null."""
+    moments = column.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
+    return [None if np.isnat(each) else np.datetime_as_string(each, unit) for each in moments]
 
 
 def _print_on_terminal(heads: list[str], rows: list[list[str]], left: list[bool]) -> None:
@@ -179,10 +187,18 @@ def _write_json(answer: pa.Table, file: Any) -> None:
 
 
 def _write_csv(answer: pa.Table, file: Any) -> None:
-    """Nested columns become JSON, as CSV has none, and bytes become hexadecimal digits."""
+    """Nested columns become JSON, as CSV has none, and bytes become hexadecimal digits.
+
+    A column with a time behind the year 9999 has the texts that `csv` makes of times; its own years end with 32767.
+    """
     from pyarrow import csv
 
     for number, field in enumerate(answer.schema):
+        if _has_late_times(answer.column(number)):
+            moments = _moments(answer.column(number), "us")
+            texts = [None if text is None else f"{text.replace('T', ' ')}Z" for text in moments]
+            answer = answer.set_column(number, field.name, pa.array(texts, pa.string()))
+            continue
         told: Callable[[Any], str] | None = None
         if pa.types.is_nested(field.type):
             told = partial(json.dumps, default=_json)

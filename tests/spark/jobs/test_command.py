@@ -244,6 +244,18 @@ def test_files(answer, tmp_path):
         require_writable(tmp_path / "x", overwrite=True)
 
 
+def test_a_time_behind_the_years_of_python_and_of_csv_is_the_same_in_each_file(tmp_path):
+    late = pa.timestamp("us", "UTC")
+    times = pa.array([1_700_000_000_000_000, None, 1_700_000_000_000_000_000, 253_402_300_800_000_000], late)
+    answer = pa.table({"newest": times, "oldest": pa.array([1_700_000_000_000_000] * 4, late)})
+    write(answer, tmp_path / "x.csv")
+    rows = [line.replace('"', "").split(",") for line in (tmp_path / "x.csv").read_text().splitlines()[1:]]
+    told = ["2023-11-14 22:13:20.000000Z", "", "55840-11-08 22:13:20.000000Z", "10000-01-01 00:00:00.000000Z"]
+    assert rows == [[newest, told[0]] for newest in told]
+    as_json = [json.loads(line)["newest"] or "" for line in json_lines(answer)]
+    assert [text[:-6] for text in as_json] == [text.replace(" ", "T")[:-4] for text in told]
+
+
 def test_a_file_is_whole_or_not_there(answer, tmp_path, monkeypatch):
     monkeypatch.setattr("minikafka.spark.jobs.result_output.json_lines", lambda answer: iter(["{}", None]))
     with pytest.raises(AttributeError):
