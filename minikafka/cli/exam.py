@@ -8,10 +8,10 @@ import click
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.task import HELD_OUT_SEED
 from minikafka.lab.rebuild.exam.exam_questions import LADDER, Answer
 from minikafka.lab.rebuild.exam.learners_file import source_of
 from minikafka.lab.rebuild.exam.learners_log import LIMITS, LearnersLog
-from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.sandbox.sandbox import limits_that_hold, why_there_is_no_sandbox
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.printable import printable, tell

@@ -12,10 +12,10 @@ import click
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.task import HELD_OUT_SEED
 from minikafka.lab.grading.grade import Grade, explained, not_graded, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.grading.marking import Terms
-from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.sandbox.sandbox import Limits, limits_that_hold, why_there_is_no_sandbox
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.printable import tell
@@ -25,7 +25,9 @@ from minikafka.tools.tool_command import ToolCommand
 @click.command(cls=ToolCommand, failure_exit_code=2, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
 @click.option("--lesson", "chosen", multiple=True, metavar="NAME", help="Grade this lesson; may be given again.")
-@click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the workloads for rungs are drawn from; keep it.")
+@click.option(
+    "--seed", type=int, default=HELD_OUT_SEED, help="What is drawn to judge functions is drawn from it; keep it."
+)
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="For each check.")
 @click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB, beyond what is needed.")
 @click.option("--trust-the-code", "is_trusted", is_flag=True, help="Run functions without a sandbox, as you.")

@@ -630,8 +630,7 @@ def test_settings_that_are_refused(changes, place, error, message):
 
 
 def test_a_topic_s_setting_is_checked_beside_the_own_settings_of_the_controller_s_node():
-    """Kafka's controller validates with the `KafkaConfig` of the broker in its process, which has its dynamic settings.
-    """
+    """Kafka's controller validates with the `KafkaConfig` of the broker in its process, with its dynamic settings."""
     controller = with_topic(node_id=1)
     shortest, longest = "log.cleaner.min.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"
     for node, settings in (

@@ -4,9 +4,10 @@ The judge is Spark: its expected results come from the workload alone. In the te
 exam. Where Spark cannot be started, its recorded answers speak (`recorded_judge`).
 """
 
+import random
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,22 @@ from minikafka.common.at_hand import HAS_SPARK
 from minikafka.lab.exercises.plain_table import NoSparkError
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.recorded_judge import RECORDED, recorded_for
-from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_HERE, NOT_YET, STUB, Belief, Task, Verdict
+from minikafka.lab.exercises.task import (
+    CORRECT,
+    HELD_OUT_SEED,
+    NOT_ATTEMPTED,
+    NOT_HERE,
+    NOT_YET,
+    STUB,
+    Belief,
+    Task,
+    Verdict,
+)
 from minikafka.lab.stage.background import told_beside, told_while_starting, while_the_reader_reads
 from minikafka.witness.spoken import say
 
 SPARK = "Spark"
+SOLUTION = "minikafka's own solution"
 ASKS_SPARK = (
     "Your function asks Spark, which cannot be started here, so nothing was judged. Here you can take the rows of a "
     "table with `.collect()` and return a list of tuples. Your query itself is judged in JupyterLab (`minikafka lab`)."
@@ -27,7 +39,7 @@ ASKS_SPARK = (
 
 @dataclass(frozen=True)
 class Case:
-    """One question of an exercise: its name, and the arguments for the reader's function."""
+    """One question of an exercise: its name ("" for a drawn one), and the arguments for the reader's function."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -37,7 +49,9 @@ class Exercise(Task):
     """A function to complete, with its cases, the judge's answers and the wrong beliefs that are recognised.
 
     `judge(case)` gives the right answer to a case, and `judge_name` says who the judge is; `hints` go from gentle to
-    plain; `solution` is a function that passes. A stub returns `___`: that is *not attempted*, as is an answer of None
+    plain; `solution` is a function that passes. `drawn` draws one more case: a function that answers the
+    cases of the page as the judge does is asked `draws` of these, too, and the solution is their judge (the tests ask
+    the exercise's own judge about some). A stub returns `___`: that is *not attempted*, as is an answer of None
     to every case that has another answer. A function that asks Spark where there is none is *not judged here*.
     """
 
@@ -54,9 +68,12 @@ class Exercise(Task):
         beliefs: Iterable[Belief] = (),
         judge_name: str = SPARK,
         normal: Callable[[Any], Any] = lambda value: value,
+        drawn: Callable[[random.Random], Case] | None = None,
+        draws: int = 300,
     ):
         super().__init__(name, solution, hints, beliefs)
         self.judge, self.judge_name, self.normal, self._make_cases = judge, judge_name, normal, cases
+        self._drawn, self.draws = drawn, draws if drawn else 0
         self._making, self._judging = threading.Lock(), threading.Lock()
         self._cases: list[Case] | None = None
         self._answers: dict[int, Any] = {}
@@ -99,8 +116,16 @@ class Exercise(Task):
             told_beside(say(RECORDED, version=recorded[0]))
         return self.noted(verdict)
 
-    def judged(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
-        """As `check`, which keeps the outcome as the reader's progress; this does not."""
+    def drawn_cases(self, seed: int) -> Iterator[Case]:
+        """The cases that are drawn from `seed`; none where nothing can be drawn."""
+        assert self._drawn or not self.draws
+        for number in range(self.draws):
+            yield self._drawn(random.Random(f"{self.name} {seed} {number}"))
+
+    def judged(
+        self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None, seed: int = HELD_OUT_SEED
+    ) -> Verdict:
+        """As `check`, which keeps the outcome as the reader's progress; this does not. `seed`: of the drawn cases."""
         cases, answers, error = self.cases, [], None
         for case in cases:
             answer, error = _ask(function, case.arguments)
@@ -127,8 +152,35 @@ class Exercise(Task):
         if error is not None:
             words = say("{case}: your function raised {error}", case=say(cases[len(answers)].name), error=said(error))
             return Verdict(self.name, NOT_YET, words, len(answers))
+        if judge is None and (words := self._difference_from_the_solution(function, seed)):
+            return Verdict(self.name, NOT_YET, words, len(cases))
         words = say("Equal to {judge}'s answers in {cases}.", judge=self.judge_name, cases=_cases(len(cases)))
         return Verdict(self.name, CORRECT, words, len(cases))
+
+    def _difference_from_the_solution(self, function: Callable[..., Any], seed: int) -> str:
+        """The shortest drawn case that is answered otherwise than the solution answers it; "" where none is.
+
+        Each gets arguments of its own: it may change them.
+        """
+        found = []
+        for case, same in zip(self.drawn_cases(seed), self.drawn_cases(seed)):
+            arguments = ", ".join(map(_in_words, same.arguments))
+            right = self.normal(self.solved_by()(*same.arguments))
+            answer, error = _ask(function, case.arguments)
+            if error is None and _equal(self.normal(answer), right):
+                continue
+            told = (
+                say("{case}: your function raised {error}", case=arguments, error=said(error))
+                if error is not None
+                else say(
+                    "{case}: {difference}. ({judge} is the judge.)",
+                    case=arguments,
+                    difference=first_difference(self.normal(answer), right),
+                    judge=say(SOLUTION),
+                )
+            )
+            found.append((len(arguments), told))
+        return min(found)[1] if found else ""
 
     def _belief(self, answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
@@ -198,6 +250,10 @@ def first_difference(got: Any, expected: Any) -> str:
 
 def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
     return len(got) == len(expected) and sorted(map(repr, got)) == sorted(map(repr, expected))
+
+
+def _in_words(argument: Any) -> str:
+    return repr([tuple(row) for row in argument.collect()] if hasattr(argument, "collect") else argument)
 
 
 def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:

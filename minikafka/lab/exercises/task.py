@@ -12,6 +12,8 @@ from minikafka.lab.widgets import drawing
 from minikafka.witness.spoken import say
 
 NOT_ATTEMPTED, NOT_HERE, NOT_YET, CORRECT = "not attempted", "not judged here", "not yet", "correct"
+HELD_OUT_SEED = 20_260
+"""What is drawn to judge a function is drawn from this seed, unless a teacher takes another one."""
 STUB = "Replace ___ in the function above, then run this cell again."
 """Said of a function that still returns the blank."""
 

@@ -189,7 +189,7 @@ def verdict_on(job: Job, side: LearnersSide, seed: int) -> Verdict:
     try:
         if isinstance(check, Exercise):
             side.make(job)
-            return check.judged(_asked_there(side, check))
+            return check.judged(_asked_there(side, check), seed=seed)
         side.make(job, check.role)
         return check.judged(InSandbox(side), seed)
     except LearnersError as error:
@@ -208,11 +208,14 @@ def needs_java(job: Job) -> bool:
 
 
 def _asked_there(side: LearnersSide, check: Exercise) -> Callable[..., Any]:
-    """A function that gives what the learner's function gives to the exercise's cases, one after another."""
+    """A function that gives what the learner's function gives to the exercise's cases, one after another, and then to
+    what is drawn.
+    """
     cases = iter(_sent_cases(check))
 
-    def function(*_arguments: Any) -> Any:
-        match side.ask("case", next(cases)):
+    def function(*arguments: Any) -> Any:
+        given = next(cases, None)
+        match side.ask("case", [sent(each) for each in arguments] if given is None else given):
             case "is", value:
                 return value
             case "rows", list(rows), list(columns):

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, PlainText, Task, Verdict
+from minikafka.lab.exercises.task import (
+    CORRECT,
+    HELD_OUT_SEED,
+    NOT_ATTEMPTED,
+    NOT_YET,
+    STUB,
+    Belief,
+    PlainText,
+    Task,
+    Verdict,
+)
 from minikafka.lab.rebuild.harnesses import ENGINE, KAFKA, ONE_LOG, Harness
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
@@ -20,8 +30,6 @@ from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
 from minikafka.witness.spoken import say
 
-HELD_OUT_SEED = 20_260
-"""From which the workloads are drawn that decide."""
 OWN_JUDGE = (
     "Apache Kafka is not at hand here, so minikafka's own `{method}` is the judge. Tests hold it equal to Kafka's on "
     "these workloads."

@@ -4,11 +4,11 @@ import inspect
 
 import pytest
 
+from minikafka.lab.exercises.task import HELD_OUT_SEED
 from minikafka.lab.lesson_folders import parts
 from minikafka.lab.rebuild.harnesses import ENGINE, Harness
 from minikafka.lab.rebuild.mine import function_of
 from minikafka.lab.rebuild.performer import Run
-from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.rebuild.trial import KAFKA, tried
 from minikafka.lab.stepper.kafka_lines import kafka_link
 from tests.lab.rebuild.stubs import stub_of

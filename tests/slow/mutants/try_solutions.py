@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.exercises import exercise
-from minikafka.lab.exercises.task import CORRECT, Task
+from minikafka.lab.exercises.task import CORRECT, HELD_OUT_SEED, Task
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.rebuild import trial
 from minikafka.lab.rebuild.performer import Here
-from minikafka.lab.rebuild.rung import HELD_OUT_SEED, Rung
+from minikafka.lab.rebuild.rung import Rung
 from tests.slow.mutants.mutations import Mutant, mutants_of_a_solution
 
 EQUAL = Path(__file__).parent / "equal_solutions.txt"

@@ -1,5 +1,6 @@
 """Where a follower ends: which of the fetched batches it takes, and which sets it refuses."""
 
+import random
 from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -95,6 +96,21 @@ def _before_a_later_epoch(batches: list, asked: int) -> list:
     return batches[: later[0]] if later else batches
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Mostly batches that follow, with gaps; some come again, out of order, or are of a later epoch."""
+    fetches, end, asked = [], 0, 0
+    for _ in range(draw.randint(1, 4)):
+        asked += draw.choice((0, 0, 0, 1))
+        batches, first = [], max(0, end + draw.choice((0, 0, 0, 0, 3, -2)))
+        for _ in range(draw.choice((1, 1, 2, 3, 4))):
+            last = first + draw.randint(0, 2)
+            batches.append((first, last, max(0, asked + draw.choice((-1, 0, 0, 0, 0, 1)))))
+            first = max(0, draw.choice((last + 1, last + 1, last + 1, last + 4, first, first - 1)))
+        end = max(end, batches[-1][1] + 1)
+        fetches.append((asked, batches))
+    return _fetched("", *fetches)
+
+
 follower_ends = Exercise(
     "Exercise 2, where a follower ends",
     lambda: [
@@ -111,6 +127,7 @@ follower_ends = Exercise(
     ],
     _judged_by_a_fold,
     solutions.ends_of_a_follower,
+    drawn=_drawn,
     hints=[
         "First decide which batches count: all before the first batch whose epoch is later than the one in which the "
         "follower asked.",

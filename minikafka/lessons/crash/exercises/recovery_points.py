@@ -1,5 +1,6 @@
 """Which records are known to be on the device."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,6 +75,10 @@ def _point(**believed):
     return answer
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    return _case(" ".join(draw.choice(("append", "append", *_LINES)) for _ in range(draw.randint(1, 12))))
+
+
 kept_safe = Exercise(
     "Exercise 2, what is known to be on the device",
     lambda: [
@@ -89,6 +94,7 @@ kept_safe = Exercise(
     ],
     lambda case: case.expected(),
     solutions.recovery_point,
+    drawn=_drawn,
     hints=[
         "Which of the events write records to the device, and up to which offset?",
         "A roll asks for a flush of everything below the new segment, and the background task does it. The event "

@@ -1,5 +1,7 @@
 """A producer's sequences: which batches are written, which are retries, which are refused."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
@@ -81,6 +83,20 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
     return answers
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Mostly what a producer would send next, or a batch that it has sent already."""
+    batches: list[tuple[int, int, int]] = []
+    for _ in range(draw.randint(1, 14)):
+        epoch, first, count = batches[-1] if batches else (draw.choice((0, 0, 3)), draw.choice((0, 0, 5)), 0)
+        following = (epoch, first + count, draw.randint(1, 3))
+        beginning = (epoch + 1, draw.choice((0, 0, 0, first + count)), draw.randint(1, 2))
+        anything = (max(0, epoch + draw.randint(-1, 1)), draw.randint(0, 6), draw.randint(1, 3))
+        batches.append(
+            draw.choice([following] * 4 + [beginning, anything] + draw.sample(batches, min(len(batches), 2)))
+        )
+    return _sequences("", *batches)
+
+
 sequences = Exercise(
     "Exercise 1, a producer's sequences",
     lambda: [
@@ -95,6 +111,7 @@ sequences = Exercise(
     ],
     _judged_by_a_fold,
     solutions.answers_to,
+    drawn=_drawn,
     hints=[
         "Keep from batch to batch: the epoch, the last sequence, the log end, and the last five batches with their "
         "first offsets.",

@@ -1,5 +1,7 @@
 """When a leader must compute a new CRC for a batch that it changes in place."""
 
+import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -33,7 +35,19 @@ def _spark_says() -> dict[int, Any]:
 
 
 def _case(number: int) -> AskedCase:
-    batch_type, latest, topic_type, now = _ASKED[number]
+    asked = _ASKED[number]
+    name = "a batch of {} with max timestamp {}, a topic of {}, the clock at {}".format(*asked)
+    return _asked(name, *asked, lambda: _spark_says()[number])
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    types, times = (_CREATE, _APPEND), (0, 1, 1000, 5000, 1_700_000_000_000)
+    return _asked("", draw.choice(types), draw.choice(times), draw.choice(types), draw.choice(times))
+
+
+def _asked(
+    name: str, batch_type: str, latest: int, topic_type: str, now: int, expected: Callable[[], Any] = lambda: None
+) -> AskedCase:
 
     def asked(factory: Any) -> bool:
         append = " log_append_time" if batch_type == _APPEND else ""
@@ -50,8 +64,7 @@ def _case(number: int) -> AskedCase:
         batch.setMaxTimestamp(kafka.constant("org.apache.kafka.common.record.TimestampType", java_name), to_write)
         return bool(batch.checksum() != before)
 
-    name = f"a batch of {batch_type} with max timestamp {latest}, a topic of {topic_type}, the clock at {now}"
-    return AskedCase(name, (batch_type, latest, topic_type, now), lambda: _spark_says()[number], asked)
+    return AskedCase(name, (batch_type, latest, topic_type, now), expected, asked)
 
 
 new_checksum = Exercise(
@@ -59,6 +72,7 @@ new_checksum = Exercise(
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.needs_new_crc,
+    drawn=_drawn,
     hints=[
         "The leader always writes base offset and leader epoch; the CRC does not cover them. What else may the "
         "leader write?",
