@@ -253,7 +253,9 @@ def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
 
 
 def _in_words(argument: Any) -> str:
-    return repr([tuple(row) for row in argument.collect()] if hasattr(argument, "collect") else argument)
+    if hasattr(argument, "collect"):
+        argument = [tuple(row) for row in argument.collect()]
+    return repr(getattr(argument, "__self__", argument) if callable(argument) else argument)
 
 
 def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:

@@ -1,6 +1,8 @@
 """Where the offset map looks for a key."""
 
 import hashlib
+import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -43,8 +45,12 @@ def _spark_says() -> dict[int, int]:
 
 def _case(number: int) -> AskedCase:
     word, attempt, slots = _ASKED[number]
-    digest = _digest(word)
+    what = f"digest {word}" if len(word) == 32 else f"key {word}"
+    name = f"{what}, try {attempt}, {slots} slots"
+    return _asked(name, _digest(word), attempt, slots, lambda: _spark_says()[number])
 
+
+def _asked(name: str, digest: bytes, attempt: int, slots: int, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     def asked(factory: Any) -> int:
         kafka = jvm_of(factory)
         if kafka is None:
@@ -54,9 +60,7 @@ def _case(number: int) -> AskedCase:
         position = call_private(kafka, offset_map.getClass(), offset_map, "positionOf", digest, attempt)
         return position // _ENTRY
 
-    what = f"digest {word}" if len(word) == 32 else f"key {word}"
-    name = f"{what}, try {attempt}, {slots} slots"
-    return AskedCase(name, (digest, attempt, slots), lambda: _spark_says()[number], asked)
+    return AskedCase(name, (digest, attempt, slots), expected, asked)
 
 
 def _at(*, where=lambda attempt: min(attempt, 12), more=lambda attempt: max(attempt - 12, 0), signed=True, order="big"):
@@ -82,11 +86,19 @@ def _smallest_number_too(digest, attempt, slots):
     return abs(probe) % slots
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    digest = draw.randbytes(16)
+    if draw.random() < 0.2:
+        digest = digest[:4] + bytes.fromhex(draw.choice(("80000000", "7fffffff", "ffffffff", "00000000"))) * 3
+    return _asked("", digest, draw.randint(0, 20), draw.choice((1, 7, 8, 97, 1000, 5_592_405)))
+
+
 map_position = Exercise(
     "Exercise 1, where the map looks",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.slot_of,
+    drawn=_drawn,
     hints=[
         "The number of the try is the position of the first of the four bytes in the digest: one byte further at "
         "each try.",

@@ -1,5 +1,6 @@
 """What damage and a missing index together leave of a log."""
 
+import random
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -75,6 +76,13 @@ def _left(*, scans=lambda base, first: base >= first, hole_stops=False, opens=Tr
     return answer
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    bad = draw.sample(range(4 * _PER_SEGMENT), draw.choice((0, 1, 1, 2, 3, 5)))
+    return _wrecked(
+        tuple(sorted(bad)), tuple(draw.sample((0, 6, 12, 18), draw.choice((0, 0, 1, 2)))), draw.randint(0, 24)
+    )
+
+
 holes = Exercise(
     "Exercise 2, damage and a missing index",
     lambda: [
@@ -88,6 +96,7 @@ holes = Exercise(
     ],
     judged_by_spark,
     solutions.segments_left,
+    drawn=_drawn,
     hints=[
         "There are two phases. Phase 4 opens every segment. Phase 5 scans from the segment with the recovery point "
         "on. Which of them ends the log after a cut?",

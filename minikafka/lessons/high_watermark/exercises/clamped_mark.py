@@ -1,5 +1,7 @@
 """What update_high_watermark makes of a suggested mark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
@@ -26,6 +28,13 @@ def _set_to(suggested: int, *, old: int, log_start: int, records: int = 10) -> W
     return WitnessedCase(name, (old, suggested, log_start, records), Workload.parse("\n".join(lines)), answer)
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    records = draw.randint(1, 12)
+    log_start = draw.randint(0, records)
+    old = draw.randint(log_start, records)
+    return _set_to(draw.randint(0, records + 3), old=old, log_start=log_start, records=records)
+
+
 clamp = Exercise(
     "Exercise 2, update_high_watermark",
     lambda: [
@@ -37,6 +46,7 @@ clamp = Exercise(
     ],
     judged_by_spark,
     solutions.updated,
+    drawn=_drawn,
     hints=[
         "Two bounds: nothing below the log start, nothing above the log end offset.",
         "Both bounds are allowed values. The old mark does not matter: this method may move it back.",

@@ -1,5 +1,7 @@
 """What maybe_increment_high_watermark makes of a new mark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
@@ -21,6 +23,11 @@ def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:
     return WitnessedCase(name, (old, new, records), Workload.parse(text), answer)
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    records = draw.randint(1, 12)
+    return _increment_to(draw.randint(0, records + 3), old=draw.randint(0, records), records=records)
+
+
 increment = Exercise(
     "Exercise 3, maybe_increment_high_watermark",
     lambda: [
@@ -32,6 +39,7 @@ increment = Exercise(
     ],
     judged_by_spark,
     solutions.incremented,
+    drawn=_drawn,
     hints=[
         "There are three outcomes. Which one does the method check first, before it looks at the old mark?",
         "A mark above LEO is refused with an exception, not lowered. A mark at LEO is allowed.",

@@ -1,7 +1,9 @@
 """Who is elected, in clusters with eligible leader replicas (ELR) and without (`eligible.leader.replicas.version` 1 and 0)."""
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
@@ -87,9 +89,7 @@ def _spark_says() -> dict[int, tuple[int, bool]]:
     )
 
 
-def _case(number: int) -> AskedCase:
-    asked = _ASKED[number]
-
+def _asked(asked: _Asked, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     def answered(factory: Any) -> tuple[int, bool]:
         kafka = jvm_of(factory)
         return _minikafka_says(asked) if kafka is None else _kafka_says(kafka, asked)
@@ -97,7 +97,11 @@ def _case(number: int) -> AskedCase:
     isr, elr = list(asked.isr), list(asked.elr or ())
     partition = (list(asked.replicas), asked.leader, isr, elr, asked.last_known)
     arguments = (*partition, asked.alive.__contains__, asked.unclean)
-    return AskedCase(str(asked), arguments, lambda: _spark_says()[number], answered)
+    return AskedCase(str(asked), arguments, expected, answered)
+
+
+def _spark_said(number: int) -> tuple[int, bool]:
+    return _spark_says()[number]
 
 
 def _last_known(asked: _Asked) -> tuple[int, ...]:
@@ -206,11 +210,28 @@ def _elected(
     return elect_leader
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """A partition in any state that a controller writes down: the ISR is empty only in a cluster with ELR."""
+    replicas = tuple(draw.sample(range(5), draw.randint(1, 4)))
+
+    def some(of: tuple[int, ...], least: int = 0) -> tuple[int, ...]:
+        return tuple(draw.sample(of, draw.randint(min(least, len(of)), len(of))))
+
+    elr = None if draw.random() < 0.4 else ()
+    isr = some(replicas, 1) if elr is None or draw.random() < 0.4 else ()
+    if elr is not None:
+        elr = some(tuple(replica for replica in replicas if replica not in isr))
+    leader = draw.choice((-1, *isr))
+    last_known = draw.choice((-1, *replicas)) if elr is not None and leader < 0 else -1
+    return _asked(_Asked(replicas, leader, isr, some(replicas), elr, last_known, draw.random() < 0.4))
+
+
 elected_leader = Exercise(
     "Exercise 1, who is elected",
-    lambda: [_case(number) for number in range(len(_ASKED))],
+    lambda: [_asked(asked, partial(_spark_said, number)) for number, asked in enumerate(_ASKED)],
     judged_by_spark,
     solutions.elect_leader,
+    drawn=_drawn,
     hints=[
         "Who may lead cleanly? A member of the ISR that is acceptable; if the ISR is empty, such a member of the ELR. The "
         "present leader stays if it is one of these.",

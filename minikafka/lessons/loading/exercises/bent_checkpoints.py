@@ -1,5 +1,6 @@
 """What the checkpoints are bent to when a log is loaded."""
 
+import random
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -11,14 +12,16 @@ from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lessons.loading import solutions
 
 
-def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> WreckedCase:
-    """A log of offsets 4 to 13 is loaded with these checkpoints."""
-    first_base, log_end = 4, 14
+def _checkpointed(
+    recovery_point: int, log_start: int, *, clean: bool, first_base: int = 4, batches: int = 5
+) -> WreckedCase:
+    """A log of so many batches of two records from `first_base` on is loaded with these checkpoints."""
+    log_end = first_base + 2 * batches
 
     def wreck() -> Path:
         log = fresh_log(SMALL)
         log.truncate_fully_and_start_at(first_base)
-        for number in range(5):
+        for number in range(batches):
             log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
         return kill(log)
 
@@ -46,6 +49,13 @@ def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> Wrecke
     )
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    first_base, batches = draw.choice((0, 4, 9)), draw.randint(1, 6)
+    near = (0, first_base, first_base + batches, first_base + 2 * batches, 20)
+    recovery_point, log_start = (max(0, draw.choice(near) + draw.randint(-2, 3)) for _ in range(2))
+    return _checkpointed(recovery_point, log_start, clean=draw.random() < 0.5, first_base=first_base, batches=batches)
+
+
 bent = Exercise(
     "Exercise 3, what the checkpoints are bent to",
     lambda: [
@@ -59,6 +69,7 @@ bent = Exercise(
     ],
     judged_by_spark,
     solutions.loaded,
+    drawn=_drawn,
     hints=[
         "The log start is never below the base offset of the first segment, and never below its checkpoint.",
         (

@@ -1,5 +1,6 @@
 """Which files a load after a clean stop takes away."""
 
+import random
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -75,6 +76,22 @@ def _is_stray(kind, at, bases, newest):
     return kind == "snapshot" and at not in bases and (at != newest or at < max(bases))
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    kinds = (
+        "index",
+        "timeindex",
+        "txnindex",
+        "snapshot",
+        "snapshot",
+        "log.deleted",
+        "index.deleted",
+        "snapshot.deleted",
+    )
+    more = {f"{draw.randint(0, 18):020}.{draw.choice(kinds)}" for _ in range(draw.randint(0, 8))} - {*_CLOSED}
+    snapshots = [name for name in _CLOSED if name.endswith(".snapshot")]
+    return _littered("", *sorted(more), without=tuple(draw.sample(snapshots, draw.choice((0, 0, 1, 2)))))
+
+
 leftovers = Exercise(
     "Exercise 4, which files go",
     lambda: [
@@ -96,6 +113,7 @@ leftovers = Exercise(
     ],
     judged_by_spark,
     solutions.files_gone,
+    drawn=_drawn,
     hints=[
         "Here three kinds of files are deleted: `.deleted` files, indexes without a `.log`, and snapshots at which no "
         "segment begins, except one.",

@@ -1,5 +1,6 @@
 """What a read answers: where it begins, and how many bytes it has."""
 
+import random
 import re
 
 from minikafka.lab.exercises.exercise import Case, Exercise
@@ -85,6 +86,13 @@ def _sent_empty(batches, start, max_length, min_one_message, bound):
     return first, size if size >= _size_of(batches, first) else 0
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    counts = [draw.randint(1, 9) for _ in range(draw.randint(1, 7))]
+    bound = sum(counts[: draw.randint(1, len(counts))])
+    limit = draw.choice((0, 1, 40, 77, 78, 79, 100, 200, 300, 1000, 1_000_000))
+    return _read(counts, draw.randrange(bound), limit, bound, min_one=draw.random() < 0.6)
+
+
 answered = Exercise(
     "Exercise 1, what a read answers",
     lambda: [
@@ -97,6 +105,7 @@ answered = Exercise(
     ],
     _read_by_spark,
     solutions.answer,
+    drawn=_drawn,
     hints=[
         ("The answer begins at the base offset of the first batch whose last offset is at or above the start."),
         "From there it has all bytes up to the bound, or only as many as the limit if that is less. It may cut the "

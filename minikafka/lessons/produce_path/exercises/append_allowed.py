@@ -1,5 +1,6 @@
 """Whether a partition takes the records: who leads, and how many replicas are in sync."""
 
+import random
 from functools import cache
 from typing import Any
 
@@ -81,11 +82,19 @@ def _allowed(
     return may_append
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    replicas = draw.randint(1, 4)
+    leads = replicas == 1 or draw.random() < 0.75
+    asked = (leads, draw.randint(1, replicas), draw.randint(1, 5), replicas, draw.choice((-1, -1, 0, 1)))
+    return AskedCase("", asked, lambda: None, lambda factory: _asked(factory, *asked))
+
+
 append_allowed = Exercise(
     "Exercise 1, may the append go on?",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.may_append,
+    drawn=_drawn,
     hints=[
         "Check two things, in this order. Does this broker lead? Are enough replicas in sync for these acks?",
         "Only acks = −1 needs a number of replicas. A partition with two replicas cannot have three in sync: the "

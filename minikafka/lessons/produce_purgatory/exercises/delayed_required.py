@@ -1,5 +1,6 @@
 """Whether a produce request has to wait after the leader's part is done."""
 
+import random
 from functools import cache
 from typing import Any
 
@@ -62,11 +63,19 @@ def _waits(factory: Any, acks: int, errors: list[str]) -> bool:
         return answered is None
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    acks = draw.choice((-1, -1, 1, 0))
+    outcomes = [_NONE, _NONE, _AWAY, *([_FEW] if acks == -1 else [])]
+    errors = draw.sample(outcomes, draw.randint(1, len(outcomes)))
+    return AskedCase("", (acks, errors), lambda: None, lambda factory: _waits(factory, acks, errors))
+
+
 delayed_required = Exercise(
     "Exercise 1, must the request wait?",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.delayed_produce_request_required,
+    drawn=_drawn,
     hints=[
         "Which acks need replicas? And is there anything to wait for, if no partition has appended records?",
         "acks = −1, and at least one partition whose error is NONE.",

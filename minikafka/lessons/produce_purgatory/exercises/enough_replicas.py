@@ -1,5 +1,6 @@
 """Whether one partition's part of a waiting request is settled, and how."""
 
+import random
 from functools import cache
 from typing import Any
 
@@ -92,11 +93,19 @@ def _checked(
     return check_enough_replicas_reach_offset
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    mark, in_sync = draw.randint(0, 6), draw.randint(1, _REPLICAS)
+    leads = in_sync == 1 or draw.random() < 0.8
+    asked = (leads, max(0, mark + draw.randint(-2, 2)), mark, in_sync, draw.randint(1, 4))
+    return AskedCase("", asked, lambda: None, lambda factory: _asked(factory, *asked))
+
+
 enough_replicas = Exercise(
     "Exercise 2, is this part settled?",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.check_enough_replicas_reach_offset,
+    drawn=_drawn,
     hints=[
         "Check in this order: who leads, where the high watermark is, how many replicas are in sync.",
         "`required_offset` and the high watermark are both exclusive: if they are equal, the records are replicated.",

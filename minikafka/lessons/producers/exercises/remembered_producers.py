@@ -1,5 +1,6 @@
 """Which producers a log still remembers after a check for those that have been idle too long."""
 
+import random
 from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -48,6 +49,13 @@ def _kept(rule: Callable[[int, int, bool], bool], *, at: int = 1) -> Callable[[l
     return lambda producers, now: [seen[0] for seen in producers if rule(now - seen[at], now, seen[3])]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    hours = sorted(draw.randint(0, 40) for _ in range(draw.randint(1, 6)))
+    producers = [(5 + n, hour, draw.choice((0, 0, 1, 3, 24, 30)), draw.random() < 0.2) for n, hour in enumerate(hours)]
+    late = draw.choice((hours[-1] + draw.randint(0, 30), max(hours[-1], hours[0] + 24)))
+    return _idle("", late, *producers, early_ms=draw.choice((0, 1)) if late > hours[-1] else 0)
+
+
 remembered = Exercise(
     "Exercise 4, who is still known",
     lambda: [
@@ -59,6 +67,7 @@ remembered = Exercise(
     ],
     _judged_by_spark,
     solutions.still_known,
+    drawn=_drawn,
     hints=[
         "The log never forgets a producer with an open transaction.",
         "Idle time counts from the timestamp of the last batch. The producer sets this timestamp.",
