@@ -89,8 +89,8 @@ bent.check(loaded)
 # %%
 def files_gone(names):
     """names: list of the names of all files. The part before the first dot is an offset with 20 digits, or a
-    text. At least one file is a .log, none is a .swap or .cleaned, no .snapshot is above the log end, and the
-    stop was clean. Returns the list of the names that the load deletes, in any order.
+    text. At least one file is a .log, none is a .swap or .cleaned, no .snapshot is of offset 0 or above the log
+    end, and the stop was clean. Returns the list of the names that the load deletes, in any order.
 
     Example: for the .log and .index of offset 0 and the .index of offset 24 it is [the .index of offset 24].
     """

@@ -87,7 +87,7 @@ def _drawn(draw: random.Random) -> WreckedCase:
         "index.deleted",
         "snapshot.deleted",
     )
-    more = {f"{draw.randint(0, 18):020}.{draw.choice(kinds)}" for _ in range(draw.randint(0, 8))} - {*_CLOSED}
+    more = {f"{draw.randint(1, 18):020}.{draw.choice(kinds)}" for _ in range(draw.randint(0, 8))} - {*_CLOSED}
     snapshots = [name for name in _CLOSED if name.endswith(".snapshot")]
     return _littered("", *sorted(more), without=tuple(draw.sample(snapshots, draw.choice((0, 0, 1, 2)))))
 

@@ -1,5 +1,6 @@
 """What a read_committed consumer skips."""
 
+import random
 from itertools import accumulate
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -7,7 +8,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lab.stage.readers import log_after
 from minikafka.lessons.read import solutions
-from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, workload_of
+from minikafka.lessons.read.exercises.stories import TRANSACTIONS, drawn_story, offsets_seen, workload_of
 from minikafka.log.fetch_isolation import FetchIsolation
 
 
@@ -65,6 +66,13 @@ def _markers_too(batches, aborted):
     return sorted(solutions.visible(batches, aborted) + control)
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """A read from the beginning, or from any batch."""
+    words = [word for word in drawn_story(draw).split() if word != "hw"]
+    ends = accumulate(1 if word[-1] in "+-" else int(word.lstrip("p").rpartition(":")[2]) for word in words)
+    return _consumed("", " ".join([*words, "hw"]), draw.choice((0, 0, 0, *list(ends)[:-1])))
+
+
 skipped = Exercise(
     "Exercise 3, what a read_committed consumer skips",
     lambda: [
@@ -76,6 +84,8 @@ skipped = Exercise(
     ],
     judged_by_spark,
     solutions.visible,
+    drawn=_drawn,
+    draws=60,
     hints=[
         "Keep the set of producers that are in an aborted transaction right now, and walk the batches once.",
         "A producer enters the set at its first offset in the list, and leaves it at its abort marker.",

@@ -1,5 +1,6 @@
 """Workloads told in few words, and what a consumer sees of them."""
 
+import random
 import re
 
 from minikafka.witness.log.operations import AppendAsLeader
@@ -32,6 +33,23 @@ def workload_of(story: str, *last: str, config: str = "") -> Workload:
             transactional = " txn" if kind == ":" else ""
             lines.append(f"append_as_leader [{count}x10 pid={producer} epoch=0 seq={sequence}{transactional}]")
     return Workload.parse("\n".join([*lines, *last]))
+
+
+def drawn_story(draw: random.Random) -> str:
+    """A story of plain records and of three producers, whose transactions overlap; `hw` stands somewhere in it."""
+    words, open_ones = [], set()
+    for _ in range(draw.randint(1, 12)):
+        producer = draw.choice((7, 8, 9))
+        if producer in open_ones and draw.random() < 0.5:
+            open_ones.remove(producer)
+            words.append(f"{producer}{draw.choice('+-')}")
+        elif draw.random() < 0.7:
+            open_ones.add(producer)
+            words.append(f"{producer}:{draw.randint(1, 3)}")
+        else:
+            words.append(f"p{draw.randint(1, 3)}")
+    words.insert(draw.randint(0, len(words)), "hw")
+    return " ".join(words)
 
 
 def offsets_seen(observations: Observations, operation: int = -1) -> list[int]:

@@ -1,11 +1,13 @@
 """The messages between the high watermark and the log end, by code."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lab.stage.readers import log_after
 from minikafka.lessons.read import solutions
-from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, workload_of
+from minikafka.lessons.read.exercises.stories import TRANSACTIONS, drawn_story, offsets_seen, workload_of
 from minikafka.log.fetch_isolation import FetchIsolation
 
 
@@ -27,6 +29,11 @@ def _batches_between(log):
     return sum(batch.base_offset >= log.high_watermark for batch in batches)
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    config = draw.choice(("", "", "internal.segment.bytes=250"))
+    return _between("", drawn_story(draw), config)
+
+
 between_code = Exercise(
     "Exercise 1, between high watermark and log end, by code",
     lambda: [
@@ -37,6 +44,8 @@ between_code = Exercise(
     ],
     judged_by_spark,
     solutions.messages_between,
+    drawn=_drawn,
+    draws=20,
     hints=[
         "Read with `FetchIsolation.LOG_END` from the high watermark on, and go through the batches of the answer.",
         "A read never goes beyond one segment. Read again from `batch.next_offset` until you are at the log end.",

@@ -1,5 +1,7 @@
 """What the attributes of a batch say."""
 
+import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -24,7 +26,10 @@ def _spark_says() -> dict[int, Any]:
 
 def _case(number: int) -> AskedCase:
     bits = _ASKED[number]
+    return _asked(f"attributes {bits:#04x}", bits, lambda: _spark_says()[number])
 
+
+def _asked(name: str, bits: int, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     def asked(factory: Any) -> tuple[Any, ...]:
         header = bytes(8) + (49).to_bytes(4, "big") + bytes(4) + b"\2" + bytes(4) + bits.to_bytes(2, "big") + bytes(38)
         batch, kafka = first_batch(factory, header), jvm_of(factory)
@@ -38,7 +43,7 @@ def _case(number: int) -> AskedCase:
             batch.isTransactional(), batch.isControlBatch(), batch.deleteHorizonMs().isPresent(),
         )  # fmt: skip
 
-    return AskedCase(f"attributes {bits:#04x}", (bits,), lambda: _spark_says()[number], asked)
+    return AskedCase(name, (bits,), expected, asked)
 
 
 def _read_as(*, codec=lambda bits: bits & 7, first=3, step=1):
@@ -56,11 +61,16 @@ def _control_without_transaction(bits):
     return codec, append_time, bits & 0x30 == 0x10, control, horizon
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    return _asked("", draw.randrange(5) | draw.randrange(1 << 4) << 3)
+
+
 attribute_bits = Exercise(
     "Exercise 1, the attributes",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.attributes,
+    drawn=_drawn,
     hints=[
         "The codec is a number of three bits: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
         "Each of the others has one bit: 3 LogAppendTime, 4 transactional, 5 control, 6 delete horizon.",

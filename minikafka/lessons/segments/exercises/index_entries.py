@@ -1,5 +1,7 @@
 """The sparse index: which batches have an entry."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
@@ -79,6 +81,13 @@ def _index_every_batch(base_offset, batches, interval):
     return [(last - base_offset, position) for (last, _), position in zip(batches, positions, strict=True)]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Intervals are often just what some batches have, or a byte more or less."""
+    counts = tuple(draw.randint(1, 9) for _ in range(draw.randint(1, 12)))
+    interval = max(0, sum(map(batch_bytes, counts[: draw.randint(0, 4)])) + draw.choice((-1, 0, 0, 1, 40)))
+    return _indexed(counts, start=draw.choice((0, 40, 2**31, 2**40)), interval=interval)
+
+
 sparse_index = Exercise(
     "Exercise 2, the sparse index",
     lambda: [
@@ -90,6 +99,7 @@ sparse_index = Exercise(
     ],
     judged_by_spark,
     solutions.index_entries,
+    drawn=_drawn,
     hints=[
         "Count the bytes since the last entry. The count starts at 0, so the first batch never gets an entry.",
         "Check `since_entry > interval` before you add this batch's own bytes.",

@@ -1,5 +1,7 @@
 """Rolling: at which offsets segments begin."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
@@ -47,6 +49,14 @@ def _base_is_the_last_offset(first_offset, appends, segment_bytes):
     return right[:1] + [base - 1 for base in right[1:]]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Limits are such that a segment is often just full, or one byte too small."""
+    counts = tuple(draw.randint(1, 9) for _ in range(draw.randint(1, 12)))
+    limit = sum(map(batch_bytes, counts[: draw.randint(1, 4)])) + draw.choice((-1, 0, 0, 1, 40))
+    start = draw.choice((0, 0, 10, 2**31, 2**40))
+    return _rolled(counts, start=start, limit=max(limit, *map(batch_bytes, counts)))
+
+
 rolling = Exercise(
     "Exercise 1, rolling",
     lambda: [
@@ -60,6 +70,7 @@ rolling = Exercise(
     ],
     judged_by_spark,
     solutions.base_offsets,
+    drawn=_drawn,
     hints=[
         "Keep two numbers from append to append: the bytes in the active segment, and the log end offset.",
         "Kafka decides before it writes: it rolls if `size > limit - incoming`, where `incoming` is the number of "

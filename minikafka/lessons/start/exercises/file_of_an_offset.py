@@ -1,5 +1,6 @@
 """In which file an offset lies."""
 
+import random
 from functools import cache
 from typing import Any
 
@@ -8,6 +9,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.start import solutions
 from minikafka.lessons.start.exercises.places import appended, batches, places
+from minikafka.witness.log.workload import Workload
 
 _COUNTS, _SEGMENT_BYTES = (5, 5, 5, 7, 3, 4), 300
 _OFFSETS = (7, 0, 28, 15, 10, 14)
@@ -43,11 +45,31 @@ def _base(name: str) -> int:
     return int(name.removesuffix(".log"))
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """A follower's log with gaps between its segments, some of which begin beyond 2⁵³."""
+    segments, end = [], 0
+    for _ in range(draw.randint(1, 7)):
+        base = end + draw.choice((0, 0, 5, draw.randrange(2**57)))
+        segments.append((base, draw.randint(1, 6)))
+        end = sum(segments[-1])
+    base, count = draw.choice(segments)
+    offset = base + draw.choice((0, count - 1, draw.randrange(count)))
+    lines = [f"roll {base}\nappend_as_follower leader_epoch=0 [{count}x10 offset={base}]" for base, count in segments]
+
+    def asked(factory: Any) -> str:
+        [place] = places(factory, Workload.parse("\n".join(lines)), [offset])
+        return f"{place.segment_base_offset:020}.log"
+
+    names = [f"{base:020}.log" for base, _ in segments]
+    return AskedCase("", (names, offset), lambda: None, asked)
+
+
 file_names = Exercise(
     "Exercise 1, the file of an offset",
     lambda: [_case(number) for number in range(len(_OFFSETS))],
     judged_by_spark,
     solutions.file_of,
+    drawn=_drawn,
     hints=[
         "A file holds the offsets from the number in its name up to the number in the next file's name, which is "
         "excluded.",
