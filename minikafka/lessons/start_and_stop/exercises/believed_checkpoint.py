@@ -1,5 +1,6 @@
 """What a start believes of a file of recovery points."""
 
+import random
 from functools import cache
 from typing import Any
 
@@ -129,11 +130,27 @@ def _read(
     return read_recovery_points
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Mostly lines as they should be; a line may come twice, and some have a fault."""
+    lines = []
+    for _ in range(draw.randint(0, 4)):
+        topic, partition = draw.choice(("orders 0", "users 1")).split()
+        offset = str(draw.randint(1, _RECORDS))
+        fault = draw.choice(("", "", "", "", "partition", "offset", "short", "long"))
+        words = [topic, "x" if fault == "partition" else partition, "four" if fault == "offset" else offset]
+        lines.append(" ".join({"short": words[:2], "long": [*words, "1"]}.get(fault, words)))
+    count = draw.choice((*[str(len(lines))] * 6, str(len(lines) + 1), "one"))
+    head = [draw.choice((*["0"] * 8, "1", "zero")), count]
+    text = "".join(f"{line}\n" for line in ([*head, *lines] if draw.random() < 0.9 else head[: draw.randint(0, 1)]))
+    return AskedCase("", (text,), lambda: None, lambda factory: _manager_says(factory, text))
+
+
 believed_checkpoint = Exercise(
     "Exercise 3, what a start believes",
     lambda: [_case(number) for number in range(len(_TEXTS))],
     judged_by_spark,
     solutions.read_recovery_points,
+    drawn=_drawn,
     hints=[
         "The file has version 0, the number of entries, then the entries. An empty file is not damaged, nor is one that "
         "ends after its version: it has no recovery points.",

@@ -1,5 +1,6 @@
 """What the name of a directory in a log directory says."""
 
+import random
 import re
 from functools import cache
 from typing import Any
@@ -103,11 +104,20 @@ def _parsed(name, *, split=str.rpartition, dot=str.rpartition, needs_id=True, nu
     return (ending[1] if ending else "current", topic, int(partition) if partition.isdigit() else 0)
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    topic = draw.choice(("orders", "eu-orders", "a.b", "x-1", "stray", "delete-1", "v1.2-future", "", "-"))
+    partition = draw.choice(("-0", "-12", "-7", "-2147483647", "-x", "-", "", "-1x"))
+    ending = draw.choice(("", "", "-delete", *(f".{_ID}-{kind}" for kind in ("delete", "future", "stray"))))
+    name = f"{topic}{partition}{ending}" or "orders"
+    return AskedCase("", (name,), lambda: None, lambda factory: _manager_says(factory, name))
+
+
 directory_name = Exercise(
     "Exercise 2, what a name says",
     lambda: [_case(number) for number in range(len(_NAMES))],
     judged_by_spark,
     solutions.parse_topic_partition_name,
+    drawn=_drawn,
     hints=[
         "Look at the end first: -delete, -future or -stray. Such a name also has a dot and an id before this ending; "
         "without a dot it is refused.",

@@ -1,7 +1,9 @@
 """In which log directory a new partition goes."""
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +61,13 @@ def _spark_says() -> dict[int, list[str]]:
     )
 
 
-def _case(number: int) -> AskedCase:
-    asked = _ASKED[number]
+def _case(asked: _Asked, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     arguments = (list(asked.log_dirs), set(asked.cordoned), asked.log_counts)
-    return AskedCase(
-        str(asked), arguments, lambda: _spark_says()[number], lambda factory: _manager_says(factory, asked)
-    )
+    return AskedCase(str(asked), arguments, expected, lambda factory: _manager_says(factory, asked))
+
+
+def _spark_said(number: int) -> list[str]:
+    return _spark_says()[number]
 
 
 def _manager_says(factory: Any, asked: _Asked) -> list[str]:
@@ -105,11 +108,18 @@ def _without_empty_ones(live_log_dirs, cordoned_log_dirs, log_counts):
     return sorted(candidates, key=log_counts.get) or live_log_dirs[:1]
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    names = tuple(draw.sample("abcdef", draw.randint(1, 4)))
+    cordoned = draw.sample(names, draw.choice((0, 0, 0, 1, len(names) - 1, len(names))))
+    return _case(_Asked(names, tuple(draw.randint(0, 3) for _ in names), frozenset(cordoned)))
+
+
 next_log_directory = Exercise(
     "Exercise 1, where a new partition goes",
-    lambda: [_case(number) for number in range(len(_ASKED))],
+    lambda: [_case(asked, partial(_spark_said, number)) for number, asked in enumerate(_ASKED)],
     judged_by_spark,
     solutions.next_log_dirs,
+    drawn=_drawn,
     hints=[
         "Leave out the cordoned directories. If none is left, the answer is only the first live one.",
         "Sort the others by their number of logs: `log_counts.get(name, 0)`.",

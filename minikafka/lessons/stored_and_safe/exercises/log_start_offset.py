@@ -1,5 +1,7 @@
 """The log start offset: what moves it, and what does not."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
@@ -59,11 +61,25 @@ def _wrong_at(events: tuple[str, ...], answer):
     )
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """One event; segments are deleted at a roll that the high watermark has passed."""
+    hw = draw.randint(1, 10)
+    start, roll = draw.randint(0, hw), draw.randint(1, min(hw, 6))
+    event, append = draw.choice([*_EVENTS]), "append_as_leader [1x10]"
+    before = [append] * 10
+    if event == "segments deleted":
+        before = ["config retention.bytes=390", *[append] * roll, "roll", *[append] * max(5, 10 - roll)]
+    before += [f"update_high_watermark {hw}", f"maybe_increment_log_start_offset {start}"]
+    [case] = _log_starts(before, (event, roll if event == "segments deleted" else draw.randint(0, 13), start, hw))
+    return case
+
+
 log_start = Exercise(
     "Exercise 2, the log start's moments",
     _moments,
     judged_by_spark,
     solutions.new_log_start,
+    drawn=_drawn,
     hints=[
         "Three of the five events call maybe_increment_log_start_offset. It only raises the log start, and refuses "
         "an offset above HW.",

@@ -1,5 +1,7 @@
 """The fields in a request's header, in both of its forms, and where the body begins."""
 
+import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -75,12 +77,15 @@ def _spark_says() -> dict[int, Any]:
 
 def _case(number: int) -> AskedCase:
     name, data = list(_ASKED.items())[number]
+    return _asked(name, data, lambda: _spark_says()[number])
 
+
+def _asked(name: str, data: bytes, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     def asked(factory: Any) -> tuple[int, int, int, str, int]:
         kafka = jvm_of(factory)
         return _minikafka_says(data) if kafka is None else _kafka_says(kafka, data)
 
-    return AskedCase(name, (data, dict(_FLEXIBLE)), lambda: _spark_says()[number], asked)
+    return AskedCase(name, (data, dict(_FLEXIBLE)), expected, asked)
 
 
 def _minikafka_says(data: bytes) -> tuple[int, int, int, str, int]:
@@ -120,11 +125,21 @@ def _reads(*, signed=True, tags=True, of_version=True, null="", compact=False, v
     return read_header
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    key, latest = draw.choice(((0, 13), (1, 18), (3, 13), (18, 4)))
+    version = draw.choice((_FLEXIBLE[key] - 1, _FLEXIBLE[key], _FLEXIBLE[key] + 1, latest))
+    client_id = draw.choice((None, "", "shop", "Laden für alle", "ü" * 9, "x" * draw.randint(1, 300)))
+    tagged = [draw.randbytes(draw.choice((0, 1, 5, 20))) for _ in range(draw.choice((0, 0, 1, 2, 3)))]
+    correlation_id = draw.choice((0, 1, -1, 2**31 - 1, -(2**31), draw.randint(-(2**31), 2**31 - 1)))
+    return _asked("", _header(key, version, correlation_id, client_id, *tagged) + draw.randbytes(draw.randint(0, 9)))
+
+
 header_fields = Exercise(
     "Exercise 1, read a header",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.read_header,
+    drawn=_drawn,
     hints=[
         "int.from_bytes(request[4:8], signed=True) is the number in bytes 4 to 7.",
         "The client id's length has two bytes in both forms of the header. −1 stands for null: no bytes follow, and "

@@ -1,6 +1,7 @@
 """Which partitions the answer of an incremental fetch has, and in which order its session reads them next."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -51,12 +52,15 @@ def _spark_says() -> dict[int, _Answer]:
 
 def _case(number: int) -> AskedCase:
     name, asked = list(_ASKED.items())[number]
+    return _asked(name, asked, lambda: _spark_says()[number])
 
+
+def _asked(name: str, asked: _Asked, expected: Callable[[], Any] = lambda: None) -> AskedCase:
     def of(factory: Any) -> _Answer:
         kafka = jvm_of(factory)
         return _told(MinikafkaSessions() if kafka is None else KafkaFetchSessions(kafka), *asked)
 
-    return AskedCase(name, asked, lambda: _spark_says()[number], of)
+    return AskedCase(name, asked, expected, of)
 
 
 def _told(
@@ -91,11 +95,23 @@ def _next(*, new_told=True, marks_told=True, rotates=lambda count: count > 0, fo
     return next_partitions
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    partitions = draw.sample(range(9), draw.randint(1, 8))
+    session = partitions[: draw.randint(1, len(partitions))]
+    forgotten = draw.sample(session, draw.choice((0, 0, min(1, len(session)), len(session) // 2)))
+    may_be_named = [each for each in partitions if each not in forgotten]
+    named = draw.sample(may_be_named, draw.randint(0, len(may_be_named)))
+    known = [each for each in partitions if each in session or each in named]
+    news = {each: draw.choice((0, 1, 7)) for each in draw.sample(known, draw.randint(0, len(known)))}
+    return _asked("", (session, named, forgotten, news))
+
+
 session_partitions = Exercise(
     "Exercise 4, a fetch session's next partitions",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.next_partitions,
+    drawn=_drawn,
     hints=[
         "First the session changes: new partitions of the request go to its end, in the order of the request; "
         "forgotten ones leave it. A partition that is there keeps its place when the request names it.",
