@@ -36,7 +36,9 @@ def workload_of(story: str, *last: str, config: str = "") -> Workload:
 
 
 def drawn_story(draw: random.Random) -> str:
-    """A story of plain records and of three producers, whose transactions overlap; `hw` stands somewhere in it."""
+    """A story of plain records and of three producers, whose transactions overlap and mostly end; `hw` stands somewhere
+    in it.
+    """
     words, open_ones = [], set()
     for _ in range(draw.randint(1, 12)):
         producer = draw.choice((7, 8, 9))
@@ -48,6 +50,7 @@ def drawn_story(draw: random.Random) -> str:
             words.append(f"{producer}:{draw.randint(1, 3)}")
         else:
             words.append(f"p{draw.randint(1, 3)}")
+    words += [f"{producer}{draw.choice('+-')}" for producer in sorted(open_ones) if draw.random() < 0.8]
     words.insert(draw.randint(0, len(words)), "hw")
     return " ".join(words)
 

@@ -136,7 +136,7 @@ def _drawn(draw: random.Random) -> AskedCase:
     for _ in range(draw.randint(0, 4)):
         topic, partition = draw.choice(("orders 0", "users 1")).split()
         offset = str(draw.randint(1, _RECORDS))
-        fault = draw.choice(("", "", "", "", "partition", "offset", "short", "long"))
+        fault = draw.choice((*[""] * 12, "partition", "offset", "short", "long"))
         words = [topic, "x" if fault == "partition" else partition, "four" if fault == "offset" else offset]
         lines.append(" ".join({"short": words[:2], "long": [*words, "1"]}.get(fault, words)))
     count = draw.choice((*[str(len(lines))] * 6, str(len(lines) + 1), "one"))
