@@ -89,8 +89,8 @@ def _smallest_number_too(digest, attempt, slots):
 def _drawn(draw: random.Random) -> AskedCase:
     digest = draw.randbytes(16)
     if draw.random() < 0.2:
-        digest = digest[:4] + bytes.fromhex(draw.choice(("80000000", "7fffffff", "ffffffff", "00000000"))) * 3
-    return _asked("", digest, draw.randint(0, 20), draw.choice((1, 7, 8, 97, 1000, 5_592_405)))
+        digest = digest[:4] + bytes.fromhex(draw.choice(("80000000", "ffffffff", "00000000"))) * 3
+    return _asked("", digest, draw.randint(0, 20), draw.choice((1, 7, 8, 97, 1000)))
 
 
 map_position = Exercise(

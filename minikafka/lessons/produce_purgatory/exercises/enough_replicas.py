@@ -96,7 +96,7 @@ def _checked(
 def _drawn(draw: random.Random) -> AskedCase:
     mark, in_sync = draw.randint(0, 6), draw.randint(1, _REPLICAS)
     leads = in_sync == 1 or draw.random() < 0.8
-    asked = (leads, max(0, mark + draw.randint(-2, 2)), mark, in_sync, draw.randint(1, 4))
+    asked = (leads, max(0, mark + draw.randint(-2, 2)), mark, in_sync, draw.randint(1, _REPLICAS))
     return AskedCase("", asked, lambda: None, lambda factory: _asked(factory, *asked))
 
 

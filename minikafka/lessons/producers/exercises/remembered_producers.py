@@ -52,8 +52,8 @@ def _kept(rule: Callable[[int, int, bool], bool], *, at: int = 1) -> Callable[[l
 def _drawn(draw: random.Random) -> WitnessedCase:
     hours = sorted(draw.randint(0, 40) for _ in range(draw.randint(1, 6)))
     producers = [(5 + n, hour, draw.choice((0, 0, 1, 3, 24, 30)), draw.random() < 0.2) for n, hour in enumerate(hours)]
-    late = draw.choice((hours[-1] + draw.randint(0, 30), max(hours[-1], hours[0] + 24)))
-    return _idle("", late, *producers, early_ms=draw.choice((0, 1)) if late > hours[-1] else 0)
+    late = draw.choice((hours[-1] + draw.randint(1, 30), max(hours[-1] + 1, hours[0] + 24)))
+    return _idle("", late, *producers, early_ms=draw.choice((0, 1)))
 
 
 remembered = Exercise(
