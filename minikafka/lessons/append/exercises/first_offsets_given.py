@@ -1,5 +1,8 @@
 """The offsets that a leader gives, in Spark."""
 
+import random
+from collections.abc import Callable
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -8,7 +11,8 @@ from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
 
 
-def _accepted(name: str, text: str, limit: int) -> WitnessedCase:
+def _accepted(name: str, text: str, limit: int, order: Callable[[list], list] = list) -> WitnessedCase:
+    """`order`: of the rows of the table."""
     workload = Workload.parse(f"config max.message.bytes={limit}\n{text}")
     rows = []
     for t, append in workload.appends:
@@ -22,7 +26,9 @@ def _accepted(name: str, text: str, limit: int) -> WitnessedCase:
         ends = [0, *observations.column("log_end_offset")]
         return [(t, ends[t] if ends[t + 1] > ends[t] else None) for t, _ in workload.appends]
 
-    table = frame(rows, "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN")
+    table = frame(
+        order(rows), "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN"
+    )
     return WitnessedCase(name, (table, limit), workload, answer, ("log_end_offset",))
 
 
@@ -48,6 +54,15 @@ def _by_the_rules(appends, limit: int) -> list[tuple[int, int | None]]:
     return _offsets_given(appends, lambda row: _sound(row, limit))
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    sound = ("[2x10]", "[3x5]", "[1x10]", "[1x32]")
+    refused = ("[1x33]", "[4x5]", "[2x5 damage=crc]", "[1x5 offset=1]", "[2x5 offset=40]")
+    several = ("[1x5] [1x5]", "[1x5] [2x5] [1x5]", "[1x5 offset=2] [1x5]", "[1x5] [4x5]")
+    appends = [draw.choice(draw.choice((sound, refused, several))) for _ in range(30)]
+    text = "\n".join(f"append_as_leader {append}" for append in appends)
+    return _accepted("", text, 100, lambda rows: draw.sample(rows, len(rows)))
+
+
 first_offsets = Exercise(
     "Exercise 1, the offsets that a leader gives",
     lambda: [
@@ -66,6 +81,8 @@ first_offsets = Exercise(
     ],
     judged_by_spark,
     solutions.offsets_given,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "First a column that says whether the append is accepted; then a running sum over the accepted ones.",
         "Accepted: one batch, base offset 0, CRC right, bytes not above the limit (equal is fine).",

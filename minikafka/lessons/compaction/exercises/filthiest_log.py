@@ -1,6 +1,8 @@
 """Which log is cleaned next, in Spark."""
 
-from dataclasses import dataclass
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
@@ -46,8 +48,9 @@ def _batch(size: int) -> Batch:
     return Batch(2, size, keys=2)
 
 
-def _case(min_ratio: float, *logs: _Log) -> AskedCase:
-    segments = frame([row for log in logs for row in log.rows], _SCHEMA)
+def _case(min_ratio: float, *logs: _Log, order: Callable[[list], list] = list) -> AskedCase:
+    """`order`: of the rows of the table."""
+    segments = frame(order([row for log in logs for row in log.rows]), _SCHEMA)
 
     def expected() -> list[str]:
         return as_rows(
@@ -132,6 +135,16 @@ def _of_enough(weight):
     return filthiest
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Many logs; one of them has only its active segment, and one may never have been cleaned."""
+    logs = [_Log("active", (900,)), _Log("new", tuple(draw.sample(range(3000), 3)))][: draw.choice((1, 1, 1, 2))]
+    for name in draw.sample("abcdefghijk", 7):
+        sizes = tuple(draw.sample(range(3000), draw.randint(4, 7)))
+        logs.append(_Log(name, sizes, clean=draw.choice((1, 2, 2, 3))))
+    min_ratio = draw.choice((0.1, 0.5, 0.6, 0.7))
+    return replace(_case(min_ratio, *logs, order=lambda rows: draw.sample(rows, len(rows))), name="")
+
+
 filthiest_log = Exercise(
     "Exercise 2, the filthiest log",
     lambda: [
@@ -153,6 +166,8 @@ filthiest_log = Exercise(
     ],
     judged_by_spark,
     solutions.filthiest,
+    drawn=_drawn,
+    draws=6,
     hints=[
         "For each log make two sums over the segments that are not active: of all of them, and of those from "
         "first_dirty on.",

@@ -1,5 +1,8 @@
 """Where a damaged log ends, in Spark."""
 
+import random
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -13,8 +16,13 @@ from minikafka.lessons.crash import solutions
 _PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
 
 
-def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> WreckedCase:
-    """Batches numbered `bad` (of two records each) have a byte flipped; the load begins at `recovery_point`."""
+def _damaged(
+    bad: tuple[int, ...], recovery_point: int, batches: int = 9, order: Callable[[list], list] = list
+) -> WreckedCase:
+    """Batches numbered `bad` (of two records each) have a byte flipped; the load begins at `recovery_point`.
+
+    `order`: of the rows of the table.
+    """
 
     def wreck() -> Path:
         log = fresh_log(SMALL)
@@ -28,7 +36,7 @@ def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> Wre
         return directory
 
     rows = [(n // _PER_SEGMENT * 2 * _PER_SEGMENT, 2 * n, 2 * n + 1, n not in bad) for n in range(batches)]
-    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+    table = frame(order(rows), "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
 
     def expected() -> int:
         return sql(
@@ -91,6 +99,13 @@ def _later_segments_stay(rows, point):
     return kept[-1] + 1 if kept else rows[0][1]
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    batches = draw.randint(16, 26)
+    bad = draw.sample(range(batches), draw.choice((0, 2, 4, 6)))
+    point = draw.choice((draw.randrange(2 * batches), 6 * draw.randint(0, 5)))
+    return replace(_damaged(tuple(bad), point, batches, lambda rows: draw.sample(rows, len(rows))), name="")
+
+
 damaged_end = Exercise(
     "Exercise 1, where a damaged log ends",
     lambda: [
@@ -103,6 +118,8 @@ damaged_end = Exercise(
     ],
     judged_by_spark,
     solutions.log_end,
+    drawn=_drawn,
+    draws=4,
     hints=[
         "Answer three questions. Which segments are scanned? Where is the first bad batch in them? What if there is "
         "none?",

@@ -1,5 +1,8 @@
 """The leader epochs that recovery finds, in Spark."""
 
+import random
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -11,8 +14,8 @@ from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lessons.damaged_files import solutions
 
 
-def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
-    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost."""
+def _epochs(epochs: tuple[int, ...], order: Callable[[list], list] = list) -> WreckedCase:
+    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost. `order`: of the table's rows."""
 
     def wreck() -> Path:
         log = fresh_log()
@@ -27,7 +30,7 @@ def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
         return directory
 
     rows = [(2 * n, 2 * n + 1, epoch) for n, epoch in enumerate(epochs)]
-    table = frame(rows, "first BIGINT, last BIGINT, epoch BIGINT")
+    table = frame(order(rows), "first BIGINT, last BIGINT, epoch BIGINT")
 
     def expected() -> list[tuple[int, int]]:
         return sql(
@@ -88,6 +91,15 @@ def _rising(rows, place):
     return entries
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    """Epochs that rise slowly; many batches have none, or an earlier one."""
+    epochs, latest = [], draw.choice((0, 0, 8))
+    for _ in range(30):
+        latest += draw.choice((0, 0, 0, 0, 0, 1, 3, 1_000))
+        epochs.append(draw.choice((latest, latest, -1, *2 * [max(0, latest - draw.randint(1, 4))])))
+    return replace(_epochs(tuple(epochs), lambda rows: draw.sample(rows, len(rows))), name="")
+
+
 epoch_entries = Exercise(
     "Exercise 1, the epochs that recovery finds",
     lambda: [
@@ -99,6 +111,8 @@ epoch_entries = Exercise(
     ],
     judged_by_spark,
     solutions.epochs,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "An entry has the offset at which an epoch begins. Which batches begin an epoch?",
         (

@@ -1,9 +1,13 @@
 """When acks=all is answered, in Spark."""
 
+import random
+from collections.abc import Callable
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.high_watermark import solutions
+from minikafka.lessons.high_watermark.exercises.least_end_offset import drawn_fetches
 from minikafka.lessons.high_watermark.exercises.replica_ends import (
     LATE_FOLLOWER,
     SLOW_FOLLOWER,
@@ -16,7 +20,8 @@ from minikafka.witness.log.operations import AppendAsLeader
 from minikafka.witness.log.workload import Workload
 
 
-def _answered(name: str, text: str) -> WitnessedCase:
+def _answered(name: str, text: str, order: Callable[[list], list] = list) -> WitnessedCase:
+    """`order`: of the rows of the tables."""
     workload = Workload.parse(text)
     appends, end = [], 0
     for t, operation in enumerate(workload):
@@ -29,7 +34,7 @@ def _answered(name: str, text: str) -> WitnessedCase:
         return [(t, next((i for i, hw in enumerate(marks) if i >= t and hw > last), None)) for t, last in appends]
 
     marks = [(t, hw) for t, hw in _simulated_marks(workload)]
-    arguments = (frame(appends, "t BIGINT, last_offset BIGINT"), frame(marks, "t BIGINT, hw BIGINT"))
+    arguments = (frame(order(appends), "t BIGINT, last_offset BIGINT"), frame(order(marks), "t BIGINT, hw BIGINT"))
     return WitnessedCase(name, arguments, workload, answer, ("high_watermark",))
 
 
@@ -46,6 +51,10 @@ def _joined(appends, watermarks, reached):
     return [(t, next((i for i, hw in marks if i >= t and reached(hw, last)), None)) for t, last in rows]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    return _answered("", drawn_fetches(draw), lambda rows: draw.sample(rows, len(rows)))
+
+
 acks_all = Exercise(
     "Exercise 4, when acks=all is answered",
     lambda: [
@@ -55,6 +64,8 @@ acks_all = Exercise(
     ],
     judged_by_spark,
     solutions.answered,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Join each append with the marks at or after it, and keep the first mark that is high enough.",
         "An append with the last offset x is answered when HW >= x + 1, in other words HW > x.",

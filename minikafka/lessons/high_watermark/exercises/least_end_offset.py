@@ -1,5 +1,8 @@
 """The high watermark of a leader, in Spark: the least end of the in-sync replicas."""
 
+import random
+from collections.abc import Callable
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -19,9 +22,10 @@ def _watermarks(observations) -> list[tuple[int, int]]:
     return list(enumerate(observations.column("high_watermark")))
 
 
-def _fetches(name: str, text: str) -> WitnessedCase:
+def _fetches(name: str, text: str, order: Callable[[list], list] = list) -> WitnessedCase:
+    """`order`: of the rows of the table."""
     workload = Workload.parse(text)
-    ends = frame(ends_of(workload), "t BIGINT, replica BIGINT, end BIGINT")
+    ends = frame(order(ends_of(workload)), "t BIGINT, replica BIGINT, end BIGINT")
     return WitnessedCase(name, (ends,), workload, _watermarks, ("high_watermark",))
 
 
@@ -54,6 +58,26 @@ def _ignores_the_unknown(ends):
     return running_maximum(_least_known(ends))
 
 
+def drawn_fetches(draw: random.Random) -> str:
+    """Appends, fetches from where batches begin or end, and changes of the ISR, which always has a follower."""
+    bounds, isr, lines = [0], [1, 2], ["isr 1,2"]
+    for _ in range(30):
+        kind = draw.choice(("append", "append", "fetch", "fetch", "fetch", "isr"))
+        if kind == "append":
+            bounds.append(bounds[-1] + draw.randint(1, 9))
+            lines.append(f"append_as_leader [{bounds[-1] - bounds[-2]}x10]")
+        elif kind == "fetch":
+            lines.append(f"fetch {draw.choice(isr)} {draw.choice((*bounds[-3:], bounds[-1]))}")
+        else:
+            isr = draw.sample(range(1, 6), draw.choice((1, 2, 2, 3)))
+            lines.append(f"isr {','.join(map(str, isr))}")
+    return "\n".join(lines)
+
+
+def _drawn(draw: random.Random) -> WitnessedCase:
+    return _fetches("", drawn_fetches(draw), lambda rows: draw.sample(rows, len(rows)))
+
+
 least_end = Exercise(
     "Exercise 1, the least end of the in-sync replicas",
     lambda: [
@@ -63,6 +87,8 @@ least_end = Exercise(
     ],
     judged_by_spark,
     solutions.high_watermarks,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "First make one row for each t, with the least end. Then use a window over t.",
         "While any in-sync follower has not fetched (a null end), the leader raises nothing: count(end) < count(*).",

@@ -1,6 +1,8 @@
 """What a leader answers when it is asked where an epoch ended, in Spark."""
 
+import random
 import re
+from dataclasses import replace
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -11,9 +13,11 @@ from minikafka.lessons.leader_epochs import solutions
 from minikafka.witness.log.workload import Workload
 
 
-def _case(led: list[tuple[int, int]], asked_for: list[int]) -> AskedCase:
-    """`led`: the epochs of a log, and how many records it got in each; `asked_for`: the epochs that it is asked for."""
-    rows, lines, end = [], [], 0
+def _case(led: list[tuple[int, int]], asked_for: list[int], start: int = 0) -> AskedCase:
+    """`led`: the epochs of a log that begins at `start`, and how many records it got in each; `asked_for`: the epochs that
+    it is asked for.
+    """
+    rows, lines, end = [], [f"truncate_fully_and_start_at {start}"], start
     for epoch, count in led:
         rows.append((epoch, end))
         lines.append(f"append_as_leader leader_epoch={epoch} [{count}x10]")
@@ -45,10 +49,10 @@ def _case(led: list[tuple[int, int]], asked_for: list[int]) -> AskedCase:
 
         told = run(Workload.parse("\n".join(lines)), factory, scratch())
         answers = []
-        for place, epoch in enumerate(asked_for, len(led)):
+        for place, epoch in enumerate(asked_for, len(led) + 1):
             named = re.fullmatch(r"epoch (\d+) ends at (\d+)", told.value(place, "result"))
             answers.append((epoch, int(named[1]), int(named[2])) if named else (epoch, None, None))
-        return answers
+        return sorted(answers)
 
     words = ", ".join(f"{epoch} from {start} on" for epoch, start in rows)
     return AskedCase(f"epochs {words}; log end {end}", (epochs, end, asking), expected, asked)
@@ -89,6 +93,11 @@ def _only_known(epochs, log_end, asked):
     return [row if row[0] in known else (row[0], None, None) for row in right]
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    led = [(epoch, draw.randint(1, 5)) for epoch in sorted(draw.sample(range(2, 40), 10))]
+    return replace(_case(led, draw.sample(range(43), 20), draw.choice((7, 2**40))), name="")
+
+
 ends_of_epochs = Exercise(
     "Exercise 2, where an epoch ended",
     lambda: [
@@ -99,6 +108,8 @@ ends_of_epochs = Exercise(
     ],
     judged_by_spark,
     solutions.epoch_ends,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "An epoch ends where the leader's next epoch begins. The latest epoch ends at the log end.",
         "If the leader does not have the epoch, it answers with its greatest older one. CROSS JOIN both tables, and use "

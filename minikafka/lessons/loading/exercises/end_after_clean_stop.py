@@ -1,5 +1,8 @@
 """Where a log ends that was closed cleanly, in Spark."""
 
+import random
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -13,9 +16,16 @@ from minikafka.lessons.loading import solutions
 _PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
 
 
-def _closed(batches: int, *, begins: int = 0, bad: int | None = None, rolled_to: int | None = None) -> WreckedCase:
+def _closed(
+    batches: int,
+    *,
+    begins: int = 0,
+    bad: int | None = None,
+    rolled_to: int | None = None,
+    order: Callable[[list], list] = list,
+) -> WreckedCase:
     """A log that begins at `begins` and was closed; batch `bad` has a flipped bit, and an empty segment begins at
-    `rolled_to`.
+    `rolled_to`. `order`: of the rows of the tables.
     """
 
     def wreck() -> Path:
@@ -26,13 +36,13 @@ def _closed(batches: int, *, begins: int = 0, bad: int | None = None, rolled_to:
             log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
         if rolled_to is not None:
             log.roll(rolled_to)
-        bytes_of_a_batch = log.log_segments[0].size // _PER_SEGMENT
+        bytes_of_a_batch = log.log_segments[0].size // max(1, min(batches, _PER_SEGMENT))
         log.close()
         if bad is not None:
             segment, place = divmod(bad, _PER_SEGMENT)
             flip(
                 Path(log.dir),
-                f"{segment * 2 * _PER_SEGMENT:020}.log",
+                f"{begins + segment * 2 * _PER_SEGMENT:020}.log",
                 place * bytes_of_a_batch + bytes_of_a_batch - 4,
             )
         return Path(log.dir)
@@ -42,8 +52,8 @@ def _closed(batches: int, *, begins: int = 0, bad: int | None = None, rolled_to:
         for n in range(batches)
     ]
     bases = sorted({base for base, *_ in rows} | {begins if rolled_to is None else rolled_to} - {None})
-    segments = frame([(base,) for base in bases], "base BIGINT")
-    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+    segments = frame(order([(base,) for base in bases]), "base BIGINT")
+    table = frame(order(rows), "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
 
     def expected() -> int:
         return sql(
@@ -76,6 +86,16 @@ def _right(bases, rows):
     return max([bases[-1], *(last + 1 for segment, _, last, _ in rows if segment == bases[-1])])
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    batches, begins = draw.choice((0, *range(1, 20))), draw.choice((0, 5, 30, 2**40))
+    bad = draw.choice((None, draw.randrange(batches), batches - 1)) if batches else None
+    rolled_to = begins + 2 * batches + draw.choice((0, 0, 1, 50)) if batches and draw.random() < 0.4 else None
+    case = _closed(
+        batches, begins=begins, bad=bad, rolled_to=rolled_to, order=lambda rows: draw.sample(rows, len(rows))
+    )
+    return replace(case, name="")
+
+
 ends = Exercise(
     "Exercise 1, where a closed log ends",
     lambda: [
@@ -88,6 +108,8 @@ ends = Exercise(
     ],
     judged_by_spark,
     solutions.clean_end,
+    drawn=_drawn,
+    draws=6,
     hints=[
         "Only the last segment counts. In which case does a join with its batches give no row?",
         "The last segment may have no batch. Then the log ends at its base offset.",

@@ -1,5 +1,6 @@
 """A replacement of segments that was cut off, in Spark."""
 
+import random
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -24,14 +25,15 @@ _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash 
     "one new segment has its name": lambda: _stopped(21),
     "the .log of the other one has its name too, its index not": lambda: _stopped(22),
     "all renamed .swap, an old segment lies between the two": lambda: _stopped(6, ((0,), (12,))),
-    "the lower new segment renamed, the upper one not": lambda: _cleaned(f"{12:020}"),
-    "only the .log of the lower new segment renamed": lambda: _cleaned(f"{0:020}.", f"{12:020}", but=f"{0:020}.log"),
+    "the lower new segment renamed, the upper one not": lambda: _cleaned(_stopped(6), f"{12:020}"),
+    "only the .log of the lower new segment renamed": lambda: _cleaned(
+        _stopped(6), f"{0:020}.", f"{12:020}", but=f"{0:020}.log"
+    ),
 }
 
 
-def _half_done(name: str) -> WreckedCase:
-    """Segments are being replaced; the crash comes after some renames."""
-    files = _STOPS[name]()
+def _half_done(name: str, files: dict[str, bytes], order: Callable[[list], list] = list) -> WreckedCase:
+    """Segments are being replaced; the crash leaves `files`. `order`: of the rows of the table."""
 
     def wreck() -> Path:
         directory = scratch()
@@ -41,7 +43,7 @@ def _half_done(name: str) -> WreckedCase:
         return directory
 
     rows = [row for file, data in sorted(files.items()) for row in _row(file, data)]
-    table = frame(rows, "base BIGINT, kind STRING, suffix STRING, next BIGINT")
+    table = frame(order(rows), "base BIGINT, kind STRING, suffix STRING, next BIGINT")
 
     def expected() -> list[int]:
         return sql(
@@ -68,14 +70,14 @@ def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) ->
     return _stops(groups)[renames]
 
 
-def _cleaned(*begins: str, but: str = "-") -> dict[str, bytes]:
-    """All new files are named `.swap`, but those whose names begin with one of `begins`, and not with `but`.
+def _cleaned(files: dict[str, bytes], *begins: str, but: str = "-") -> dict[str, bytes]:
+    """All new files in `files` are named `.swap`, but here not those whose names begin with one of `begins`, and not with `but`.
 
     No replacement stops like this, because it renames from the highest offset down; but the rule covers the case.
     """
     return {
         file.replace(".swap", ".cleaned") if file.startswith(begins) and not file.startswith(but) else file: data
-        for file, data in _stopped(6).items()
+        for file, data in files.items()
     }
 
 
@@ -131,11 +133,24 @@ def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("
     return loaded
 
 
+def _drawn(draw: random.Random) -> WreckedCase:
+    """A stop at any rename; or all new files have been renamed `.swap`, but for some of some segments."""
+    groups = draw.choice((((0, 6), (12, 18)), ((6, 12, 18),), ((0,), (18,)), ((6,), (12,)), ((0,), (6, 12), (18,))))
+    files = draw.choice(_stops(groups))
+    if draw.random() < 0.5:
+        files = _stops(groups)[3 * len(groups)]
+        for base, *_ in draw.sample(groups, draw.randint(1, len(groups))):
+            files = _cleaned(files, f"{base:020}.", but=draw.choice(("-", f"{base:020}.log", f"{base:020}.index")))
+    return _half_done("", files, lambda rows: draw.sample(rows, len(rows)))
+
+
 half_done = Exercise(
     "Exercise 2, a replacement that was cut off",
-    lambda: [_half_done(name) for name in _STOPS],
+    lambda: [_half_done(name, files()) for name, files in _STOPS.items()],
     judged_by_spark,
     solutions.segments_after,
+    drawn=_drawn,
+    draws=4,
     hints=[
         (
             "First decide which .swap segments count. Even one .cleaned file, of a .log or of an index, shows that "

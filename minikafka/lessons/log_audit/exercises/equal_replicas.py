@@ -1,5 +1,7 @@
 """Where two copies of a partition differ first, in Spark."""
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -13,12 +15,13 @@ _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 _COLUMNS = "offset, timestamp, key, value"
 
 
-def _case(name: str, ours: str, theirs: str, high_watermark: int) -> AskedCase:
-    """Each copy: a letter for each offset; `.` for none there, `x` for another value, `k` for another key, `0` for no
-    value, `t` for another timestamp, `=` for the usual record.
+def _case(name: str, ours: str, theirs: str, high_watermark: int, order: Callable[[list], list] = list) -> AskedCase:
+    """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
+    for no value, `e` for an empty one, `k` for another key, `n` for none, `t` for another timestamp, `=` for the usual
+    record. `order`: of the rows of the tables.
     """
     copies = [_lines(copy) for copy in (ours, theirs)]
-    frames = [frame(read_from(lines, _COLUMNS, bounds="log_end"), _SCHEMA) for lines in copies]
+    frames = [frame(order(read_from(lines, _COLUMNS, bounds="log_end")), _SCHEMA) for lines in copies]
 
     def expected() -> list[int]:
         return as_rows(
@@ -48,11 +51,25 @@ def _lines(copy: str) -> list[str]:
         size, data, keys, when = 10, offset, 100, offset * 1000
         if letter == ".":
             continue
-        size = {"x": 11, "0": "null"}.get(letter, size)
-        keys = 3 if letter == "k" else keys
+        size = {"x": 11, "0": "null", "e": 0}.get(letter, size)
+        keys = {"k": 3, "n": 0}.get(letter, keys)
+        data += 100 * (letter == "y")
         when += 500 * (letter == "t")
         lines.append(f"append_as_follower [1x{size} keys={keys} data={data} ts=now+{when} offset={offset}]")
     return [*lines, "update_high_watermark leo"]
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    """Copies that differ at two offsets, first in what the cases of the page lack; the mark is there, or above."""
+    copies, places = (["="], ["="]), sorted(draw.sample(range(3, 25), 2))
+    for place in range(1, 25):
+        pair = draw.choice(("==", "..", "yy", "00", "ee", "nn", "tt", "kk"))
+        if place in places:
+            pair = draw.choice(("=n", "0e", "=y"))
+        for copy, letter in zip(copies, draw.sample(pair, 2)):
+            copy.append(letter)
+    mark = draw.choice((places[0], places[0] + 1, 25, 25))
+    return _case("", *map("".join, copies), mark, lambda rows: draw.sample(rows, len(rows)))
 
 
 def _different(
@@ -102,6 +119,8 @@ equal_replicas = Exercise(
     ],
     judged_by_spark,
     solutions.first_difference,
+    drawn=_drawn,
+    draws=4,
     hints=[
         "Only offsets below the high watermark count. Records at or above it may differ: a follower may truncate them.",
         "A record that one copy lacks is a difference: FULL JOIN … USING (offset) keeps it.",

@@ -1,5 +1,7 @@
 """How far groups are behind, in records and in time, in Spark."""
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -12,9 +14,9 @@ from minikafka.lessons.log_audit import solutions
 _COMMIT = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
 
 
-def _case(name: str, story: str, groups: dict[str, int]) -> AskedCase:
+def _case(name: str, story: str, groups: dict[str, int], order: Callable[[list], list] = list) -> AskedCase:
     """`story`: records by commas, each with its second; `7` alone is a record at second 7, `7t` one in a transaction
-    that is committed at once, so that a marker takes the next offset.
+    that is committed at once, so that a marker takes the next offset. `order`: of the rows of the records.
     """
     lines, sequence = [], 0
     for word in story.split(", "):
@@ -25,7 +27,7 @@ def _case(name: str, story: str, groups: dict[str, int]) -> AskedCase:
             sequence += 1
             lines.append(_COMMIT)
     lines.append("update_high_watermark leo")
-    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT")
+    records = frame(order(read_from(lines, "offset, timestamp")), "offset BIGINT, timestamp BIGINT")
     asking = frame(list(groups.items()), "name STRING, offset BIGINT")
 
     def expected() -> list[tuple[str, int, int]]:
@@ -56,6 +58,13 @@ def _case(name: str, story: str, groups: dict[str, int]) -> AskedCase:
     return AskedCase(
         f"{name} (seconds {story}, t: a marker follows; committed: {told})", (records, asking), expected, asked
     )
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    words = [f"{draw.randint(0, 9) * 5}{draw.choice(('', '', 't'))}" for _ in range(24)]
+    end = len(words) + sum(word.endswith("t") for word in words)
+    groups = {f"g{number}": draw.randint(0, end) for number in draw.sample(range(100), 20)}
+    return _case("", ", ".join(words), groups, lambda rows: draw.sample(rows, len(rows)))
 
 
 def _lags(
@@ -97,6 +106,8 @@ group_lag = Exercise(
     ],
     judged_by_spark,
     solutions.lags,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A committed offset is the next one that the group will read. The records at or above it are still to read.",
         "A group that has nothing to read must appear, too, with 0 and 0: use a LEFT JOIN, and count a column of the "

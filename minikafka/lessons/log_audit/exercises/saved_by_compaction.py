@@ -1,6 +1,8 @@
 """What a round of compaction would save, in Spark."""
 
+import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -13,9 +15,9 @@ from minikafka.lessons.log_audit import solutions
 _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 
 
-def _case(name: str, story: str) -> AskedCase:
+def _case(name: str, story: str, order: Callable[[list], list] = list) -> AskedCase:
     """`story`: records as letters, their keys; `-a` a tombstone, `a<` one with an earlier timestamp, `|` the begin of the
-    active segment.
+    active segment. `order`: of the rows of the table.
     """
     lines = ["config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000"]
     end = offset = 0
@@ -28,7 +30,7 @@ def _case(name: str, story: str) -> AskedCase:
         lines.append(f"append_as_leader [1x{size} keys=26 data={ord(word.strip('-<')) - ord('a')} ts={when}]")
         offset += 1
     lines.append("update_high_watermark leo")
-    records = frame(read_from(lines, "offset, timestamp, key, value"), _SCHEMA)
+    records = frame(order(read_from(lines, "offset, timestamp, key, value")), _SCHEMA)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(
@@ -50,6 +52,12 @@ def _case(name: str, story: str) -> AskedCase:
         return [(key.decode(), before[key] - after[key]) for key in sorted(before) if before[key] > after[key]]
 
     return AskedCase(f"{name} ({story}; clean up to {end})", (records, end), expected, asked)
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    words = [draw.choice(("{}", "{}", "{}<", "-{}")).format(draw.choice("aaabbcdefghz")) for _ in range(36)]
+    words.insert(draw.randint(18, 33), "|")
+    return _case("", " ".join(words), lambda rows: draw.sample(rows, len(rows)))
 
 
 def _removed(
@@ -86,6 +94,8 @@ saved_by_compaction = Exercise(
     ],
     judged_by_spark,
     solutions.saved,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A cleaning looks only at records below `end`. It does not know the records at or above `end`.",
         "Of each key the record with the greatest offset stays, also if it is a tombstone: a later cleaning removes "

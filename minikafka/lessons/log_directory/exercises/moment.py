@@ -1,5 +1,7 @@
 """From which offset on to read for a moment, in Spark."""
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -11,8 +13,8 @@ from minikafka.lessons.log_directory import solutions
 from minikafka.witness.log.workload import START_MS
 
 
-def _case(name: str, story: str, second: int) -> AskedCase:
-    """`story`: the seconds of the records, batches by semicolons, `|` for a roll."""
+def _case(name: str, story: str, second: int, order: Callable[[list], list] = list) -> AskedCase:
+    """`story`: the seconds of the records, batches by semicolons, `|` for a roll. `order`: of the rows of the table."""
     lines = []
     for batch in story.replace("|", "; | ;").split(";"):
         seconds = batch.replace(",", " ").split()
@@ -22,7 +24,7 @@ def _case(name: str, story: str, second: int) -> AskedCase:
             times = ",".join(f"now+{int(each) * 1000}" for each in seconds)
             lines.append(f"append_as_leader [{len(seconds)}x10 ts={times}]")
     lines.append("update_high_watermark leo")
-    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT")
+    records = frame(order(read_from(lines, "offset, timestamp")), "offset BIGINT, timestamp BIGINT")
     moment = START_MS + second * 1000
 
     def expected() -> list[tuple[int, int]]:
@@ -48,6 +50,14 @@ def _case(name: str, story: str, second: int) -> AskedCase:
         return [(found.offset, older)]
 
     return AskedCase(f"{name} (seconds {story}; from second {second} on)", (records, moment), expected, asked)
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    """Times that mostly rise; the moment is one of them, or between two."""
+    seconds = [place // 2 * 2 + draw.choice((0, 0, 0, 8, -8, -14)) for place in range(14, 54)]
+    story = "".join(f"{second}{draw.choice((',', ',', ',', ';', ' | '))}" for second in seconds)
+    moment = draw.choice(seconds) + draw.choice((0, 0, 1))
+    return _case("", story, moment, lambda rows: draw.sample(rows, len(rows)))
 
 
 def _from(
@@ -79,6 +89,8 @@ moment = Exercise(
     ],
     judged_by_spark,
     solutions.reading_from,
+    drawn=_drawn,
+    draws=4,
     hints=[
         "Read from the first offset whose record is not older than the moment. No record before it has such a "
         "timestamp, so nothing is missed.",

@@ -1,5 +1,7 @@
 """Which producers left a transaction open, and since which offset, in Spark."""
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -14,12 +16,12 @@ _COLUMNS = "producerId, baseOffset, lastOffset, transactional, control"
 _SCHEMA = "producerId BIGINT, baseOffset BIGINT, lastOffset BIGINT, transactional BOOLEAN, control BOOLEAN"
 
 
-def _case(story: str) -> AskedCase:
+def _case(story: str, order: Callable[[list], list] = list) -> AskedCase:
     """`story`: batches by commas: `7+2` two records in a transaction of producer 7, `7!` its marker, `+1` a record of
-    nobody, `i9+1` one of the idempotent producer 9.
+    nobody, `i9+1` one of the idempotent producer 9. `order`: of the rows of the table.
     """
     lines = _lines(story)
-    batches = frame(read_from(lines, _COLUMNS, table="batches", bounds="log_end"), _SCHEMA)
+    batches = frame(order(read_from(lines, _COLUMNS, table="batches", bounds="log_end")), _SCHEMA)
 
     def expected() -> list[tuple[int, int]]:
         return as_rows(
@@ -68,6 +70,19 @@ def _in_words(story: str) -> str:
     return "; ".join(said)
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    steps, begun = [], set()
+    for _ in range(40):
+        who = draw.choice(("3", "7", "9", "10", f"{2**40}", f"{2**40 + 7}", "i5", "i11", ""))
+        if who in begun and draw.random() < 0.4:
+            steps.append(f"{who}!")
+            begun.remove(who)
+        else:
+            steps.append(f"{who}+{draw.randint(1, 3)}")
+            begun |= {who} if who.isdigit() else set()
+    return _case(", ".join(steps), lambda rows: draw.sample(rows, len(rows)))
+
+
 def _open(
     *,
     counts=lambda row: row.transactional and not row.control,
@@ -103,6 +118,8 @@ open_transaction = Exercise(
     ],
     judged_by_spark,
     solutions.open_transactions,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A control batch is a marker: it ends the transaction of its own producer, and decides about the batches "
         "before it.",

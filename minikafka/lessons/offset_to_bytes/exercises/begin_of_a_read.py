@@ -1,5 +1,6 @@
 """Where a read begins, in a log of several segments with gaps, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -18,14 +19,16 @@ Segments = dict[int, list[tuple[int, int]]]
 """By base offset: the base offset of each batch of a segment, and how many records the batch has."""
 
 
-def _case(name: str, segments: Segments, starts: list[int]) -> AskedCase:
+def _case(name: str, segments: Segments, starts: list[int], draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the batches of a drawn case into any order."""
     lines, rows = [], []
     for segment, batches in segments.items():
         lines += [f"roll {segment}"] if lines else []
         for base, count in batches:
             lines.append(f"append_as_follower [{count}x10 offset={base}]")
             rows.append((segment, base, base + count - 1, Batch(count, 10).size_in_bytes(START_MS)))
-    batches, asking = frame(rows, _SCHEMA), frame([(start,) for start in starts], "start BIGINT")
+    batches = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    asking = frame([(start,) for start in starts], "start BIGINT")
 
     def expected() -> list[tuple[int, int, int]]:
         return as_rows(
@@ -45,14 +48,14 @@ def _case(name: str, segments: Segments, starts: list[int]) -> AskedCase:
         places = _places(factory, Workload.parse("\n".join(lines)), starts)
         return [
             (start, place.segment_base_offset, place.relative_position_in_segment)
-            for start, place in zip(starts, places, strict=True)
+            for start, place in sorted(zip(starts, places, strict=True))
         ]
 
     told = "; ".join(
         f"segment {segment}: {', '.join(f'{base}–{base + count - 1}' for base, count in batches)}"
         for segment, batches in segments.items()
     )
-    return AskedCase(f"{name} (batches of {told})", (batches, asking), expected, asked)
+    return AskedCase(name and f"{name} (batches of {told})", (batches, asking), expected, asked)
 
 
 def _places(factory: Any, workload: Workload, starts: list[int]) -> list[Any]:
@@ -91,6 +94,20 @@ def _in_its_segment(rows, start):
     return next((row for row in rows if row.segment == segment and row.last >= start), None)
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Every offset below the log end is asked for, in a log with gaps everywhere."""
+    segments: Segments = {}
+    end = 0
+    for _ in range(5):
+        end += draw.choice((0, 0, 3, 10)) if segments else 0
+        batches = segments[end] = []
+        for _ in range(draw.randint(1, 5)):
+            base, count = end + draw.choice((0, 0, 0, 1, 4)), draw.randint(1, 4)
+            batches.append((base, count))
+            end = base + count
+    return _case("", segments, draw.sample(range(end), end), draw)
+
+
 begins = Exercise(
     "Exercise 2, where a read begins",
     lambda: [
@@ -101,6 +118,8 @@ begins = Exercise(
     ],
     judged_by_spark,
     solutions.read_begins,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Two questions: at which batch does the read begin, and how many bytes are before this batch in its file?",
         "The batch is the first one with last >= start, in whichever segment: `JOIN … ON last >= start`, then "

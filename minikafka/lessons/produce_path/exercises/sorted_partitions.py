@@ -1,5 +1,7 @@
 """What one response says of each partition of a request, in Spark."""
 
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from minikafka.common.error_codes import Errors
@@ -13,12 +15,14 @@ from minikafka.lessons.produce_path import solutions
 _REQUESTED = "place INT, partition STRING, batches INT, records BIGINT"
 _KNOWN = "partition STRING, leader INT"
 _LEADERS = [("t-0", 0), ("t-1", 0), ("t-2", 1)]
-_TOPIC = "topic t 0,1/0,1/1,0 min.insync.replicas=1"
 
 
-def _case(name: str, text: str) -> AskedCase:
+def _case(
+    name: str, text: str, leaders: Sequence[tuple[str, int]] = _LEADERS, draw: random.Random | None = None
+) -> AskedCase:
     """`text`: the partitions of the request in their order, each with the records of its batches: `t-0:3`, `t-0:1+1`
-    for two batches of one record.
+    for two batches of one record. `leaders`: each partition of the topic t, and who of two brokers leads it. `draw`
+    brings the rows of a drawn case into any order.
     """
     rows, words = [], []
     for place, word in enumerate(text.split()):
@@ -26,7 +30,8 @@ def _case(name: str, text: str) -> AskedCase:
         batches = [int(size) for size in sizes.split("+")]
         rows.append((place, partition, len(batches), sum(batches)))
         words.append(f"{partition}: {sizes.replace('+', ' + ')}" + " in two batches" * (len(batches) == 2))
-    requested, known = frame(rows, _REQUESTED), frame(_LEADERS, _KNOWN)
+    requested = frame(draw.sample(rows, len(rows)) if draw else rows, _REQUESTED)
+    known = frame(draw.sample(leaders, len(leaders)) if draw else list(leaders), _KNOWN)
 
     def expected() -> list[tuple[str, str, int]]:
         return as_rows(
@@ -53,16 +58,17 @@ def _case(name: str, text: str) -> AskedCase:
         for word in text.split():
             partition, _, sizes = word.partition(":")
             targets.append(" ".join([partition, *(f"[{size}x10]" for size in sizes.split("+"))]))
-        with brokers_of(factory, 2, _TOPIC) as brokers:
+        replicas = "/".join(f"{leader},{1 - leader}" for _, leader in leaders)
+        with brokers_of(factory, 2, f"topic t {replicas} min.insync.replicas=1") as brokers:
             brokers.do(f"produce 0 version=11 acks=1 {' '.join(targets)}")
-            hosted = dict(_LEADERS)
+            hosted = dict(leaders)
             return sorted(
                 (name, Errors(code).name, brokers.log_end(name) if name in hosted else 0)
                 for topic, partition, code in brokers.parts_of_last()
                 for name in [f"{topic}-{partition}"]
             )
 
-    return AskedCase(f"{name} (records for {'; '.join(words)})", (requested, known), expected, asked)
+    return AskedCase(name and f"{name} (records for {'; '.join(words)})", (requested, known), expected, asked)
 
 
 def _sorted(
@@ -99,6 +105,15 @@ def _sorted(
     return answered
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    leaders = [(f"t-{partition}", draw.choice((0, 0, 1))) for partition in range(14)]
+    names = [*(name for name, _ in leaders), "t-14", "t-20", "x-0"]
+    rows = [name for name in names for _ in range(draw.choice((0, 1, 1, 2, 2, 3)))]
+    sizes = ("1", "2", "3", "5", "40", "1+1", "2+3", "1+2+1")
+    text = " ".join(f"{name}:{draw.choice(sizes)}" for name in draw.sample(rows, len(rows)))
+    return _case("", text, leaders, draw)
+
+
 sorted_partitions = Exercise(
     "Exercise 2, one response, many answers",
     lambda: [
@@ -113,6 +128,8 @@ sorted_partitions = Exercise(
     ],
     judged_by_spark,
     solutions.answered,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A LEFT JOIN with `known` shows which partitions exist. Kafka first checks whether the partition is known, "
         "then how many batches a row has. It checks who leads at the end, when it appends the remaining rows.",

@@ -1,5 +1,6 @@
 """When each acks=all request is answered, from a trace, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.common.error_codes import Errors
@@ -13,7 +14,7 @@ from minikafka.lessons.produce_purgatory import solutions
 _REQUESTS = "request INT, t INT, deadline INT, partition STRING, required BIGINT"
 _FETCHES = "t INT, partition STRING, end BIGINT"
 _STEP_MS = 100
-_TOPIC = "topic t 0,1/0,1 min.insync.replicas=2"
+_TOPIC = "topic t 0,1/0,1/0,1/0,1 min.insync.replicas=2"
 
 
 class _Story:
@@ -58,8 +59,12 @@ def _up_to(ends: list[tuple[str, int]]) -> str:
     return " and ".join(f"{partition} up to {end}" for partition, end in ends)
 
 
-def _case(name: str, steps: str) -> AskedCase:
+def _case(name: str, steps: str, draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     story = _Story(steps)
+    if draw:
+        draw.shuffle(story.requests)
+        draw.shuffle(story.fetches)
     requests, fetches = frame(story.requests, _REQUESTS), frame(story.fetches, _FETCHES)
 
     def expected() -> list[tuple[int, int, int]]:
@@ -91,7 +96,7 @@ def _case(name: str, steps: str) -> AskedCase:
                         found.append((story.tickets[ticket], now, late))
         return sorted(found)
 
-    return AskedCase(f"{name} (at {'; '.join(story.words)})", (requests, fetches), expected, asked)
+    return AskedCase(name and f"{name} (at {'; '.join(story.words)})", (requests, fetches), expected, asked)
 
 
 def _when(
@@ -129,6 +134,21 @@ def _when(
     return answers
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Requests and fetches for some of four partitions each; the follower never has more than the leader."""
+    now, ends, steps = 0, [0, 0, 0, 0], []
+    for _ in range(28):
+        now += draw.choice((0, 0, 1, 1, 2))
+        some, is_request = draw.sample(range(4), draw.randint(1, 3)), draw.random() < 0.4
+        places = []
+        for partition in some:
+            number = draw.randint(1, 3) if is_request else draw.randint(max(0, ends[partition] - 3), ends[partition])
+            ends[partition] += number if is_request else 0
+            places.append(f"{partition}:{number}")
+        steps.append(f"{now}:{f'+{draw.choice((1, 2, 4, 9, 15))}' if is_request else 'f'} {' '.join(places)}")
+    return _case("", ", ".join(steps), draw)
+
+
 answered_when = Exercise(
     "Exercise 3, when is each request answered?",
     lambda: [
@@ -144,6 +164,8 @@ answered_when = Exercise(
     ],
     judged_by_spark,
     solutions.answers,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "For each row of `requests` find the first fetch of its partition with end >= required: a LEFT JOIN and "
         "min(t).",

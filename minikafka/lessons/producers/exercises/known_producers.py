@@ -1,5 +1,6 @@
 """What a log knows of its producers, and a snapshot of it says, in Spark."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,11 @@ from minikafka.witness.observation import Observations
 _SCHEMA = "t BIGINT, producer BIGINT, kind STRING, sequence BIGINT, records BIGINT, first BIGINT"
 
 
-def _known(name: str, *batches: str) -> WitnessedCase:
-    """These batches, and a restart at the end, so that all that is known comes from the snapshot."""
+def _known(name: str, *batches: str, draw: random.Random | None = None) -> WitnessedCase:
+    """These batches, and a restart at the end, so that all that is known comes from the snapshot.
+
+    `draw` brings the rows of a drawn case into any order.
+    """
     marker = "append_as_leader origin=coordinator transaction_version=0 [{}]"
     lines = [
         (marker if words.startswith(("commit", "abort")) else "append_as_leader [{}]").format(words)
@@ -35,7 +39,8 @@ def _known(name: str, *batches: str) -> WitnessedCase:
             (pid, sequence, offset, None if opened < 0 else opened) for pid, _, sequence, offset, _, _, opened in last
         ]
 
-    return WitnessedCase(name, (frame(rows, _SCHEMA),), workload, answer)
+    table = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    return WitnessedCase(name, (table,), workload, answer)
 
 
 _WINDOWS = """
@@ -76,6 +81,27 @@ def _first_data(batches: list, *, last: bool = False) -> int | None:
     return (data[-1] if last else data[0]) if data else None
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Some have only markers; who has a transaction open writes in it until its marker. After a marker 0 comes first."""
+    batches, sequences, is_open = ["2x1 pid=5 epoch=0 seq=3 txn"], {}, set()
+    for _ in range(28):
+        pid, count = draw.choice((3, 7, 8, 1000, 1 << 40)), draw.randint(1, 4)
+        kind = draw.choice((" txn", " txn", "", "marker", "none"))
+        if kind == "marker":
+            pid = draw.choice((pid, pid, pid, 11, 1 << 33))
+            is_open.discard(pid)
+            sequences.setdefault(pid, 0)
+            batches.append(f"{draw.choice(('commit', 'abort'))} pid={pid} epoch=0")
+        elif kind == "none":
+            batches.append(f"{count}x1")
+        else:
+            is_open |= {pid} if kind else set()
+            first = sequences.get(pid, draw.choice((0, 40, 2_000_000_000)))
+            batches.append(f"{count}x1 pid={pid} epoch=0 seq={first}{' txn' * (pid in is_open)}")
+            sequences[pid] = first + count
+    return _known("", *batches, draw=draw)
+
+
 known_producers = Exercise(
     "Exercise 3, what a snapshot says",
     lambda: [
@@ -97,6 +123,8 @@ known_producers = Exercise(
     ],
     _judged_by_windows,
     solutions.producers_known,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Last sequence and last offset are those of the last record in the producer's last batch: `max_by(…, t)`.",
         "A marker is not a batch of data. It ends the transaction. Here it brings no new epoch, so last sequence and last "

@@ -1,5 +1,7 @@
 """The last stable offset, in Spark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -9,7 +11,8 @@ from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
 
 
-def _stable(name: str, text: str) -> WitnessedCase:
+def _stable(name: str, text: str, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = Workload.parse(text)
     events, marks, end, mark = [], [], 0, 0
     for t, operation in enumerate(workload):
@@ -22,13 +25,17 @@ def _stable(name: str, text: str) -> WitnessedCase:
             mark = end
         marks.append((t, mark))
 
-    def answer(observations: Observations) -> list[tuple[int, int]]:
-        return list(enumerate(observations.column("last_stable_offset")))
-
+    if draw:
+        draw.shuffle(events)
+        draw.shuffle(marks)
     arguments = (
         frame(events, "t BIGINT, producer BIGINT, kind STRING, first BIGINT, last BIGINT"),
         frame(marks, "t BIGINT, hw BIGINT"),
     )
+
+    def answer(observations: Observations) -> list[tuple[int, int]]:
+        return list(enumerate(observations.column("last_stable_offset")))
+
     return WitnessedCase(name, arguments, workload, answer, ("read_committed",))
 
 
@@ -83,6 +90,24 @@ def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]
     return answers
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Transactions side by side, with plain batches between them; producer 9 has no transactions."""
+    lines, sequences = [], {7: 0, 8: 0, 9: 0, 1 << 40: 0}
+    for _ in range(30):
+        pid, count = draw.choice([*sequences]), draw.randint(1, 3)
+        kind = draw.choice(("data", "data", "data", "commit", "abort", "plain", "mark"))
+        if kind == "mark":
+            lines.append(_RAISE)
+        elif kind == "plain":
+            lines.append(f"append_as_leader [{count}x10]")
+        elif kind == "data" or pid == 9:
+            lines.append(f"append_as_leader [{count}x10 pid={pid} epoch=0 seq={sequences[pid]}{' txn' * (pid != 9)}]")
+            sequences[pid] += count
+        else:
+            lines.append(f"append_as_leader origin=coordinator transaction_version=0 [{kind} pid={pid} epoch=0]")
+    return _stable("", "\n".join(lines), draw)
+
+
 last_stable = Exercise(
     "Exercise 2, the last stable offset",
     lambda: [
@@ -92,6 +117,8 @@ last_stable = Exercise(
     ],
     judged_by_spark,
     solutions.stable_offsets,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "First join each transactional batch with its marker: the next marker of the same producer, commit or abort.",
         "At moment t a batch is undecided if its marker is not written yet, or if the marker is at or above HW.",

@@ -1,5 +1,7 @@
 """What a read_committed consumer sees, in Spark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -7,11 +9,15 @@ from minikafka.lessons.read import solutions
 from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
 
 
-def _committed_case(name: str, story: str) -> WitnessedCase:
-    rows = frame(
-        records_of(workload_of(story)), "offset BIGINT, producer BIGINT, transactional BOOLEAN, marker STRING"
-    )  # fmt: skip
-    return WitnessedCase(name, (rows,), workload_of(story, "consume read_committed=true"), offsets_seen, TRANSACTIONS)
+def _committed_case(name: str, story: str, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
+    rows = records_of(workload_of(story))
+    if draw:
+        draw.shuffle(rows)
+    records = frame(rows, "offset BIGINT, producer BIGINT, transactional BOOLEAN, marker STRING")
+    return WitnessedCase(
+        name, (records,), workload_of(story, "consume read_committed=true"), offsets_seen, TRANSACTIONS
+    )
 
 
 _FATES = """WITH fates AS (
@@ -43,6 +49,25 @@ def _by_last_marker(records):
     return [row.offset for row in kept if row.offset in right]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Producers that write with and without transactions; late in the story all transactions end, before others begin."""
+    words, is_open = [], set()
+    for number in range(28):
+        producer, kind, count = draw.choice("789"), draw.choice(":::=+-p"), draw.randint(1, 3)
+        if number == 20:
+            words += [f"{producer}{draw.choice('+-')}" for producer in sorted(is_open)]
+            is_open = set()
+        if kind == "p":
+            words.append(f"p{count}")
+        elif kind in "+-":
+            words.append(f"{producer}{kind}")
+            is_open.discard(producer)
+        else:
+            is_open |= {producer} if kind == ":" else set()
+            words.append(f"{producer}{':' if producer in is_open else '='}{count}")
+    return _committed_case("", " ".join([*words, "hw"]), draw)
+
+
 read_committed = Exercise(
     "Exercise 4, read_committed",
     lambda: [
@@ -54,6 +79,8 @@ read_committed = Exercise(
     ],
     judged_by_spark,
     solutions.committed_offsets,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "The first marker of its producer after a record decides whether the record is committed or aborted.",
         (

@@ -1,5 +1,7 @@
 """The messages between the high watermark and the log end at every moment, in Spark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -21,11 +23,13 @@ def _marks(workload: Workload) -> list[tuple[int, int, int]]:
     return rows
 
 
-def _waiting(name: str, story: str) -> WitnessedCase:
+def _waiting(name: str, story: str, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = workload_of(story)
     marks = _marks(workload)
     rows = [(offset, marker is not None) for offset, _, _, marker in records_of(workload)]
-    arguments = (frame(rows, "offset BIGINT, control BOOLEAN"), frame(marks, "t BIGINT, hw BIGINT, leo BIGINT"))
+    records, moments = (draw.sample(table, len(table)) if draw else table for table in (rows, marks))
+    arguments = (frame(records, "offset BIGINT, control BOOLEAN"), frame(moments, "t BIGINT, hw BIGINT, leo BIGINT"))
 
     def answer(observations):
         messages = offsets_seen(observations)
@@ -41,6 +45,14 @@ def _joined(records, marks, inside, keep=lambda count: True):
     return [row for row in rows if keep(row[1])]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    words = []
+    for _ in range(26):
+        producer, count, end = draw.choice("789"), draw.randint(1, 3), draw.choice("+-")
+        words.append(draw.choice((f"p{count}", f"6={count}", f"{producer}:{count}", f"{producer}{end}", "hw")))
+    return _waiting("", " ".join(words), draw)
+
+
 between_spark = Exercise(
     "Exercise 2, between high watermark and log end, in Spark",
     lambda: [
@@ -50,6 +62,8 @@ between_spark = Exercise(
     ],
     judged_by_spark,
     solutions.messages_waiting,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Join each moment with the records whose offset lies between its two marks.",
         "Both marks are exclusive bounds: the records below hw are committed, and the log ends below leo. So: offset "

@@ -1,5 +1,6 @@
 """How many bytes a batch has, from the sizes of its keys and values alone."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
@@ -21,21 +22,23 @@ _ASKED = (
 _SCHEMA = "batch INT, number INT, timestamp BIGINT, key_size INT, value_size INT"
 
 
-def _case(words: tuple[str, ...]) -> AskedCase:
+def _case(words: tuple[str, ...], draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     batches = [Batch.parse(each) for each in words]
     rows = [
         (place, number, timestamp, None if (key := batch.key(number)) is None else len(key), batch.value_sizes[number])
         for place, batch in enumerate(batches)
         for number, timestamp in enumerate(batch.timestamps(NOON))
     ]
-    records = frame(rows, _SCHEMA)
+    records = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
 
     def asked(factory: Any) -> list[tuple[int, int]]:
         found = [first_batch(factory, batch.encode(NOON)) for batch in batches]
         ours = jvm_of(factory) is None
         return [(place, batch.size_in_bytes if ours else batch.sizeInBytes()) for place, batch in enumerate(found)]
 
-    return AskedCase(", ".join(words), (records,), lambda: as_rows(solutions.sizes_of_batches(records)), asked)
+    name = "" if draw else ", ".join(words)
+    return AskedCase(name, (records,), lambda: as_rows(solutions.sizes_of_batches(records)), asked)
 
 
 def _sized(*, of=size_of_varint, null=-1, deltas=True, length=True, headers=1, overhead=RECORD_BATCH_OVERHEAD):
@@ -55,11 +58,25 @@ def _sized(*, of=size_of_varint, null=-1, deltas=True, length=True, headers=1, o
     return sizes
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Sizes and deltas on both sides of where a varint grows by a byte."""
+    sizes = ("null", "0", "52", "53", "57", "58", "63", "64", "127", "128", "8184", "8185", "8191", "8192")
+    times = ("now", "now", "now", "now+63", "now+64", "now-64", "now-65", "now+8191", "now-8192", "now-8193", "0")
+    words = []
+    for count in draw.sample((1, 2, 4, 6, 9, 70), 5):
+        some, when = draw.choices(sizes, k=min(count, 8)), draw.choices(times, k=min(count, 8))
+        keys = draw.choice(("keys=0", "keys=0", "keys=3", "keys=20 data=7"))
+        words.append(f"[{count}x{','.join(some)} ts={','.join(when)} {keys}]")
+    return _case(tuple(words), draw)
+
+
 batch_sizes = Exercise(
     "Exercise 3, the bytes of a batch",
     lambda: [_case(words) for words in _ASKED],
     judged_by_spark,
     solutions.sizes_of_batches,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "The header has 61 bytes. A record has 1 byte of attributes, 1 byte for the number of headers (0 here), four "
         "varints, its key and its value. Before all that comes the varint of its size.",

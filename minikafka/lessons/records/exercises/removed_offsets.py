@@ -1,5 +1,6 @@
 """Which offsets of each batch compaction has taken away."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import scratch
 from minikafka.lessons.records import solutions
 from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.witness.log.run import run
+from minikafka.witness.log.run import minikafka_log, run
 from minikafka.witness.log.workload import Workload
 
 _CLEAN = "roll leo\nupdate_high_watermark leo\nclean\n"
@@ -31,22 +32,44 @@ _ASKED = (  # what is done, and what it leaves: base offset and last offset delt
 
 def _case(number: int) -> AskedCase:
     lines, left = _ASKED[number]
+    return _cleaned(f"{len(left)} batches up to offset {left[-1][0] + left[-1][1]}", lines, left)
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    """Many batches, of which minikafka's cleaner leaves what it leaves: some it keeps empty, for their producers."""
+    lines, producers = "", iter(range(7, 100))
+    for _ in range(24):
+        count, keys = draw.randint(1, 6), draw.choice((2, 3, 6, 12, 30))
+        producer = draw.choice(("", "", f" pid={next(producers)} epoch=0 seq=0"))
+        lines += f"append_as_leader [{count}x10 keys={keys} data={draw.randint(0, 40)}{producer}]\n"
+    left = _left(minikafka_log, lines)
+    return _cleaned("", lines, draw.sample(left, len(left)))
+
+
+def _cleaned(name: str, lines: str, left: list[tuple[int, int, Any]]) -> AskedCase:
     batches = frame([(base, delta) for base, delta, _ in left], "base_offset BIGINT, last_offset_delta INT")
     records = frame([(offset,) for _, _, offsets in left for offset in offsets], "offset BIGINT")
-    case_name = f"{len(left)} batches up to offset {left[-1][0] + left[-1][1]}"
 
     def asked(factory: Any) -> list[tuple[int, int]]:
-        directory = scratch()
-        run(Workload.parse(_COMPACTED + lines + _CLEAN), factory, directory)
-        gaps = []
-        for file in sorted(Path(directory).glob("*.log")):
-            for batch in MemoryRecords.readable_records(bytearray(file.read_bytes())).batches():
-                there = {record.offset for record in batch}
-                ends = range(batch.base_offset, batch.last_offset + 1)
-                gaps += [(batch.base_offset, offset) for offset in ends if offset not in there]
-        return gaps
+        return [
+            (base, offset)
+            for base, delta, offsets in _left(factory, lines)
+            for offset in range(base, base + delta + 1)
+            if offset not in offsets
+        ]
 
-    return AskedCase(case_name, (batches, records), lambda: as_rows(solutions.gone_offsets(batches, records)), asked)
+    return AskedCase(name, (batches, records), lambda: as_rows(solutions.gone_offsets(batches, records)), asked)
+
+
+def _left(factory: Any, lines: str) -> list[tuple[int, int, list[int]]]:
+    """Base offset, last offset delta and offsets of each batch that a log has after `lines` and a cleaning."""
+    directory = scratch()
+    run(Workload.parse(_COMPACTED + lines + _CLEAN), factory, directory)
+    return [
+        (batch.base_offset, batch.last_offset - batch.base_offset, [record.offset for record in batch])
+        for file in sorted(Path(directory).glob("*.log"))
+        for batch in MemoryRecords.readable_records(bytearray(file.read_bytes())).batches()
+    ]
 
 
 def _between_the_survivors(batches, records):
@@ -87,6 +110,8 @@ removed_offsets = Exercise(
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.gone_offsets,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A batch covers all offsets from its base offset to base offset + last offset delta, even if some of its "
         "records are gone.",

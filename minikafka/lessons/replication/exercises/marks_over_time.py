@@ -1,5 +1,6 @@
 """The high watermark from moment to moment, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
@@ -25,11 +26,15 @@ _EXPECTED = """
 """
 
 
-def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> AskedCase:
+def _case(
+    name: str, story: str, *, min_isr: int = 1, followers: int = 2, draw: random.Random | None = None
+) -> AskedCase:
     """`story`: steps by commas, each a moment: `+2` the leader appends two records, `1:3` follower 1 fetches from offset
     3, `isr 01` the ISR becomes these brokers. Moment 0 is the beginning: all are in the ISR, nobody has fetched.
+    `draw` brings the rows of a drawn case into any order.
     """
-    events = frame(_events(story, followers), _SCHEMA)
+    rows = _events(story, followers)
+    events = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
 
     def expected() -> list[tuple[int, int]]:
         return as_rows(events.sparkSession.sql(_EXPECTED, events=events, min_isr=min_isr))
@@ -55,9 +60,8 @@ def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> Ask
             cluster.crash(broker)
         return marks
 
-    return AskedCase(
-        f"{name} (from t 1 on: {_in_words(story)}; at least {min_isr} in the ISR)", (events, min_isr), expected, asked
-    )
+    told = name and f"{name} (from t 1 on: {_in_words(story)}; at least {min_isr} in the ISR)"
+    return AskedCase(told, (events, min_isr), expected, asked)
 
 
 def _in_words(story: str) -> str:
@@ -145,6 +149,24 @@ def _marks(
     return high_watermarks
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Members of the ISR only advance. Who comes back may have lost records, and is in the ISR in the next moment."""
+    end, isr, ends, story = 0, {0, 1, 2, 3}, {1: 0, 2: 0, 3: 0}, []
+    for _ in range(30):
+        follower, kind = draw.randint(1, 3), draw.choice(("append", "fetch", "fetch", "change"))
+        if kind == "append":
+            story.append(f"+{draw.randint(1, 3)}")
+            end += int(story[-1])
+            continue
+        if kind == "fetch":
+            ends[follower] = draw.choice((end, draw.randint(ends[follower] if follower in isr else 0, end)))
+            story.append(f"{follower}:{ends[follower]}")
+        if kind == "change" or follower not in isr:
+            isr ^= {follower}
+            story.append(f"isr {''.join(map(str, sorted(isr)))}")
+    return _case("", ", ".join(story), min_isr=draw.choice((2, 3)), followers=3, draw=draw)
+
+
 marks_over_time = Exercise(
     "Exercise 2, the mark over time",
     lambda: [
@@ -158,6 +180,8 @@ marks_over_time = Exercise(
     ],
     judged_by_spark,
     solutions.high_watermarks,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "First make a grid: every t with every replica. `LEFT JOIN {events} USING (t, replica)` leaves nulls in it.",
         "last_value(end, true) OVER (PARTITION BY replica ORDER BY t) replaces a null by the last known value. Do "

@@ -1,5 +1,6 @@
 """Which followers the leader takes out of the in-sync replicas, in Spark."""
 
+import random
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +29,10 @@ class _Trace:
     now: int
 
 
-def _case(trace: _Trace) -> AskedCase:
+def _case(trace: _Trace, draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     rows = [(replica, START_MS + ms, offset, end) for replica, ms, offset, end in trace.fetches]
-    fetches, now = frame(rows, _SCHEMA), START_MS + trace.now
+    fetches, now = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA), START_MS + trace.now
 
     def expected() -> list[int]:
         return as_rows(
@@ -65,7 +67,10 @@ def _case(trace: _Trace) -> AskedCase:
 
     arguments = (fetches, START_MS, trace.leader_end, now, _MAX_LAG)
     told = ", ".join(f"{replica} at {ms}: {offset}/{end}" for replica, ms, offset, end in trace.fetches)
-    name = f"{trace.name} (fetches, replica at ms: offset/end: {told}; at {trace.now} the leader ends at {trace.leader_end})"
+    name = (
+        trace.name
+        and f"{trace.name} (fetches, replica at ms: offset/end: {told}; at {trace.now} the leader ends at {trace.leader_end})"
+    )
     return AskedCase(name, arguments, expected, asked)
 
 
@@ -133,6 +138,24 @@ def _a_later_fetch_vouches(fetches, began, leader_end, now, max_lag):
     return found
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Twelve followers, and times at or beside the last moment at which one must have been caught up."""
+    now = draw.choice((45_000, 60_000, 75_000))
+    times = sorted({0, 1, now - _MAX_LAG - 1, now - _MAX_LAG, now - _MAX_LAG + 1, now, *draw.sample(range(now), 8)})
+    end, ends, fetches = 0, {}, []
+    for ms in times:
+        end += draw.choice((0, 0, 1, 5))
+        ends[ms] = end
+    leader_end = end + draw.choice((0, 3))
+    for replica in (1, 2, 3, 7, 8, 9, 10, 11, 20, 21, 90, 100):
+        offset, before = 0, 0
+        for ms in sorted(draw.sample(times, draw.randint(1, 5))):
+            offset = max(offset, draw.choice((0, before - 1, before, before, before, ends[ms])))
+            before = ends[ms]
+            fetches.append((replica, ms, offset, before))
+    return _case(_Trace("", tuple(sorted(fetches, key=lambda fetch: fetch[1])), leader_end, now), draw)
+
+
 out_of_sync = Exercise(
     "Exercise 1, who lags",
     lambda: [
@@ -150,6 +173,8 @@ out_of_sync = Exercise(
     ],
     judged_by_spark,
     solutions.lagging,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "For each fetch: what does it prove? If its offset is at or above `end`, the follower was caught up at `t`. "
         "If it is only at or above the `end` of the fetch before (`lag(end) OVER …`), the follower was caught up at "

@@ -1,5 +1,7 @@
 """Retention by size, in Spark."""
 
+import random
+
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
@@ -8,11 +10,12 @@ from minikafka.lessons.segments.exercises.observed import batch_bytes
 from minikafka.lessons.segments.exercises.retention import cleaned_up, deleted, spares_the_active_segment
 
 
-def _sized(sizes, limit: int) -> WitnessedCase:
+def _sized(sizes, limit: int, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = cleaned_up(f"retention.bytes={limit} retention.ms=-1", [f"2x{size}" for size in sizes])
     rows = [(number * 2, batch_bytes(2, size)) for number, size in enumerate(sizes)]
-    segments = frame(rows, "base BIGINT, size BIGINT")
-    name = f"segments of {', '.join(str(size) for _, size in rows)} bytes, retention.bytes {limit}"
+    segments = frame(draw.sample(rows, len(rows)) if draw else rows, "base BIGINT, size BIGINT")
+    name = "" if draw else f"segments of {', '.join(str(size) for _, size in rows)} bytes, retention.bytes {limit}"
     return WitnessedCase(name, (segments, limit), workload, deleted)
 
 
@@ -45,6 +48,13 @@ def _no_limit_is_a_limit(segments, retention_bytes):
     ]
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """The limit is mostly near the size of the newest segments."""
+    sizes = [draw.choice((10, 80, 80, 100, 300, 1000)) for _ in range(14)]
+    rest = sum(batch_bytes(2, size) for size in sizes[draw.randint(1, 9) :])
+    return _sized(sizes, draw.choice((rest, rest + 1, -7)), draw)
+
+
 by_size = Exercise(
     "Exercise 3, retention by size",
     lambda: [
@@ -55,6 +65,8 @@ by_size = Exercise(
     ],
     judged_by_spark,
     solutions.deletable_by_size,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "For each segment: how many bytes would stay if it and all older ones were deleted? You need two window sums.",
         "`sum(size) OVER ()` is the size of the whole log. `sum(size) OVER (ORDER BY base)` is the size of this "

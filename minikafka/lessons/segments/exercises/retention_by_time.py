@@ -1,5 +1,6 @@
 """Retention by time, in Spark."""
 
+import random
 from itertools import takewhile
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -12,13 +13,14 @@ from minikafka.witness.log.workload import START_MS
 DAY = 86_400_000
 
 
-def _aged(ages, retention_ms: int) -> WitnessedCase:
+def _aged(ages, retention_ms: int, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     config = f"retention.ms={retention_ms} message.timestamp.before.max.ms={1 << 62}"
     workload = cleaned_up(config, [f"2x10 ts=now-{age + 5},now-{age}" for age in ages])
     rows = [(number * 2, START_MS - age) for number, age in enumerate(ages)]
-    segments = frame(rows, "base BIGINT, largest_timestamp BIGINT")
+    segments = frame(draw.sample(rows, len(rows)) if draw else rows, "base BIGINT, largest_timestamp BIGINT")
     limit = f"{retention_ms / DAY:g} days" if retention_ms > 0 else f"{retention_ms} ms"
-    name = f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {limit}"
+    name = "" if draw else f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {limit}"
     return WitnessedCase(name, (segments, START_MS, retention_ms), workload, deleted)
 
 
@@ -47,6 +49,14 @@ def _nothing_if_nothing_stays(segments, now, retention_ms):
     return gone if len(gone) < segments.count() else []
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Expired segments in any order, then one that stays, then any."""
+    limit = draw.choice((1, 1000, 7 * DAY))
+    old, young = (limit + 1, limit + 2, limit + 5 * DAY, 400 * DAY), (limit, limit - 1, 0)
+    expired = [draw.choice(old) for _ in range(draw.randint(1, 8))]
+    return _aged([*expired, draw.choice(young), *(draw.choice(old + young) for _ in range(5))], limit, draw)
+
+
 by_time = Exercise(
     "Exercise 4, retention by time",
     lambda: [
@@ -59,6 +69,8 @@ by_time = Exercise(
     ],
     judged_by_spark,
     solutions.deletable_by_time,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A segment is expired when now - its largest timestamp > retention.ms.",
         "Kafka goes from the oldest segment on and stops at the first that stays. So all older segments must be "

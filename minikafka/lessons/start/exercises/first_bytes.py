@@ -1,5 +1,6 @@
 """At which byte of its file each batch begins, by a window."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -10,9 +11,10 @@ from minikafka.lessons.start import solutions
 from minikafka.lessons.start.exercises.places import appended, batches, places
 
 
-def _case(counts: tuple[int, ...], segment_bytes: int) -> AskedCase:
+def _case(counts: tuple[int, ...], segment_bytes: int, draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     rows = batches(counts, segment_bytes)
-    table = frame(rows, "segment BIGINT, base BIGINT, size BIGINT")
+    table = frame(draw.sample(rows, len(rows)) if draw else rows, "segment BIGINT, base BIGINT, size BIGINT")
 
     def expected() -> Any:
         return table.sparkSession.sql(
@@ -28,7 +30,12 @@ def _case(counts: tuple[int, ...], segment_bytes: int) -> AskedCase:
         return [(base, place.relative_position_in_segment) for base, place in zip(bases, found, strict=True)]
 
     segments = len({segment for segment, _, _ in rows})
-    return AskedCase(f"{len(rows)} batches in segments: {segments}", (table,), expected, asked)
+    name = "" if draw else f"{len(rows)} batches in segments: {segments}"
+    return AskedCase(name, (table,), expected, asked)
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    return _case(tuple(draw.randint(1, 9) for _ in range(30)), draw.randint(400, 800), draw)
 
 
 def _by(window: str, less: str = "") -> Any:
@@ -43,6 +50,8 @@ first_bytes = Exercise(
     lambda: [_case((3, 1, 2), 4096), _case((5, 5, 5, 7, 3, 4), 300), _case((1, 9, 2, 2, 7, 1, 1, 8, 3), 400)],
     judged_by_spark,
     solutions.positions,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A batch begins where the batches before it in its segment end: add up their bytes.",
         "`PARTITION BY segment ORDER BY base` lets the sum grow within a segment, and includes the batch itself.",

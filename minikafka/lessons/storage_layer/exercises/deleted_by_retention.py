@@ -1,5 +1,6 @@
 """Which segments a run of the retention task deletes, in Spark."""
 
+import random
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -74,8 +75,10 @@ _LOGS_OF_CASES = (
 )
 
 
-def _case(logs: tuple[_Log, ...]) -> AskedCase:
-    segments = frame([row for log in logs for row in log.rows], _SCHEMA)
+def _case(logs: tuple[_Log, ...], draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the segments of a drawn case into any order."""
+    rows = [row for log in logs for row in log.rows]
+    segments = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(
@@ -95,7 +98,8 @@ def _case(logs: tuple[_Log, ...]) -> AskedCase:
             )
         )
 
-    return AskedCase("; ".join(map(str, logs)), (segments, _NOW), expected, lambda factory: _gone(factory, logs))
+    name = "" if draw else "; ".join(map(str, logs))
+    return AskedCase(name, (segments, _NOW), expected, lambda factory: _gone(factory, logs))
 
 
 def _gone(factory: Any, logs: tuple[_Log, ...]) -> list[tuple[str, int]]:
@@ -141,11 +145,25 @@ def _going(
     return deleted
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Segments on both sides of their log's limit; log starts at, before and after the begin of a segment."""
+    logs = []
+    for name in "abcdefgh":
+        policy = draw.choice(("delete", "delete", "delete", "", "compact", "compact,delete", "delete,compact"))
+        limit = draw.choice((100, 100, 100, 50, 0, -1))
+        ages = [max(0, limit + draw.choice((1, 1, 1, 0, -1, 200))) for _ in range(draw.randint(1, 6))]
+        start = draw.choice((0, draw.randint(0, _LENGTH * len(ages)))) if policy != "compact" else 0
+        logs.append(_Log(name, policy, limit, tuple(ages), start))
+    return _case(tuple(logs), draw)
+
+
 deleted_by_retention = Exercise(
     "Exercise 2, what a run of the retention task deletes",
     lambda: [_case(logs) for logs in _LOGS_OF_CASES],
     judged_by_spark,
     solutions.deleted,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Which logs does the task look at? It skips each log whose policy contains the word compact. A log without "
         "any policy only loses segments below its log start.",

@@ -1,5 +1,7 @@
 """What the file of recovery points says at a given second, in Spark."""
 
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -31,8 +33,12 @@ _EVENTS = (
 _SECONDS = (29, 31, 65, 95, 125, 160, 205, 30, 90)
 
 
-def _case(now: int) -> AskedCase:
-    events = frame(list(_EVENTS), _SCHEMA)
+Event = tuple[str, int, str, int]
+
+
+def _case(now: int, happened: Sequence[Event] = _EVENTS, draw: random.Random | None = None) -> AskedCase:
+    """`happened`: the events, by time; `draw` brings those of a drawn case into any order."""
+    events = frame(draw.sample(happened, len(happened)) if draw else list(happened), _SCHEMA)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(
@@ -45,12 +51,13 @@ def _case(now: int) -> AskedCase:
             )
         )
 
-    return AskedCase(f"second {now}", (events, now), expected, lambda factory: _file_says(factory, now))
+    name = "" if draw else f"second {now}"
+    return AskedCase(name, (events, now), expected, lambda factory: _file_says(factory, now, happened))
 
 
-def _file_says(factory: Any, now: int) -> list[tuple[str, int]]:
+def _file_says(factory: Any, now: int, events: Sequence[Event]) -> list[tuple[str, int]]:
     lines, second, ends = ["start"], 0, {}
-    for partition, at, kind, end in _EVENTS:
+    for partition, at, kind, end in events:
         if at > now:
             break
         lines.append(f"tick {(at - second) * 1000}")
@@ -81,11 +88,29 @@ def _said(
     return recovery_points
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Some minutes of six logs; no event happens in the second of a task, and no log rolls twice without an append."""
+    seconds = [second for second in range(280) if second % 60 != 30]
+    ends: dict[str, int] = {}
+    rolled: dict[str, int] = {}
+    events: list[Event] = []
+    for second in sorted(draw.choices(seconds, k=40)):
+        partition = draw.choice(("a-0", "a-2", "a-10", "b-0", "b-7", "c-0"))
+        kind = "create" if partition not in ends else draw.choice(("append", "roll"))
+        kind = "append" if kind == "roll" and rolled.get(partition, 0) == ends[partition] else kind
+        ends[partition] = ends.get(partition, 0) + (draw.randint(1, 9) if kind == "append" else 0)
+        rolled[partition] = ends[partition] if kind == "roll" else rolled.get(partition, 0)
+        events.append((partition, second, kind, ends[partition]))
+    return _case(draw.choice((149, 150, 151, 209, 210, 260)), events, draw)
+
+
 written_recovery_points = Exercise(
     "Exercise 1, what the file of recovery points says",
     lambda: [_case(now) for now in _SECONDS],
     judged_by_spark,
     solutions.recovery_points,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "First find the last run of the task at or before now: it runs at second 30, and then every 60 seconds. "
         "Before second 30 the file has no lines.",

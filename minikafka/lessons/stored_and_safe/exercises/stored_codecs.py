@@ -1,6 +1,7 @@
 """The codec in which a leader stores a batch, in Spark."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minikafka.lab.exercises.exercise import Exercise
@@ -15,13 +16,24 @@ from minikafka.witness.observation import Observations
 _SCHEMA = "t BIGINT, codec STRING, marker BOOLEAN"
 
 
-def _stored(topic: str) -> WitnessedCase:
-    """A batch of each of three codecs, and a marker, to a topic with this `compression.type`."""
-    lines = [f"append_as_leader [40x50 pid=7 epoch=0 seq={number * 40} txn codec={codec}]"
-             for number, codec in enumerate(("none", "gzip", "lz4"))]  # fmt: skip
-    marker = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
-    workload = Workload.parse("\n".join([f"config compression.type={topic}", *lines, marker]))
+def _stored(
+    topic: str, sent: Sequence[str] = ("none", "gzip", "lz4", "commit"), draw: random.Random | None = None
+) -> WitnessedCase:
+    """What is `sent`, a batch of a codec or a marker each, to a topic with this `compression.type`.
+
+    `draw` brings the rows of a drawn case into any order.
+    """
+    lines, sequence = [f"config compression.type={topic}"], 0
+    for what in sent:
+        if what in ("commit", "abort"):
+            lines.append(f"append_as_leader origin=coordinator transaction_version=0 [{what} pid=7 epoch=0]")
+        else:
+            lines.append(f"append_as_leader [40x50 pid=7 epoch=0 seq={sequence} txn codec={what}]")
+            sequence += 40
+    workload = Workload.parse("\n".join(lines))
     rows = [(t, append.batches[0].codec, bool(append.batches[0].marker)) for t, append in workload.appends]
+    if draw:
+        draw.shuffle(rows)
 
     def answer(observations: Observations) -> list[tuple[int, str]]:
         """By the bytes that the log has grown by: which codec makes the batch about as large?"""
@@ -29,7 +41,8 @@ def _stored(topic: str) -> WitnessedCase:
         grown = [after - before for before, after in zip([0, *sizes], sizes, strict=False)]
         return [(t, _codec_of(append.batches[0], grown[t])) for t, append in workload.appends]
 
-    return WitnessedCase(f"compression.type={topic}", (frame(rows, _SCHEMA), topic), workload, answer)
+    name = "" if draw else f"compression.type={topic}"
+    return WitnessedCase(name, (frame(rows, _SCHEMA), topic), workload, answer)
 
 
 def _codec_of(batch: Any, size: int) -> str:
@@ -65,11 +78,19 @@ def _right(codec: str, topic: str, marker: bool) -> str:
     return "none" if topic == "uncompressed" else topic
 
 
+def _drawn(draw: random.Random) -> WitnessedCase:
+    """Half of the topics have the codec snappy or zstd, which no case on the page has."""
+    topic = draw.choice(("snappy", "zstd", "snappy", "zstd", "producer", "uncompressed", "gzip", "lz4"))
+    return _stored(topic, [draw.choice((*CODECS, "commit", "abort")) for _ in range(28)], draw)
+
+
 stored_codecs = Exercise(
     "Exercise 1, the codec of the stored batch",
     lambda: [_stored("producer"), _stored("uncompressed"), _stored("gzip"), _stored("lz4")],
     _judged_by_tables,
     solutions.codecs_stored,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "There are three kinds of topic. `producer` keeps the codec, `uncompressed` decompresses, and the name of a "
         "codec compresses with that codec.",

@@ -1,5 +1,6 @@
 """Which cleaning removes a tombstone, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -14,9 +15,9 @@ _TURN = ("append_as_leader [1x10 keys=26 data=25]", "roll", "update_high_waterma
 """A cleaning, before it a record of another key, so that there is something to clean, and what is left after it."""
 
 
-def _case(name: str, story: str, retention_ms: int = 1000) -> AskedCase:
+def _case(name: str, story: str, retention_ms: int = 1000, draw: random.Random | None = None) -> AskedCase:
     """`story`: steps of a moment in ms and a letter, by time: `0w` a tombstone of a new key is written, `100c` a
-    cleaning.
+    cleaning. `draw` brings the rows of a drawn case into any order.
     """
     lines = [f"config cleanup.policy=compact delete.retention.ms={retention_ms} min.cleanable.dirty.ratio=0"]
     written: list[tuple[int, int]] = []
@@ -32,8 +33,9 @@ def _case(name: str, story: str, retention_ms: int = 1000) -> AskedCase:
         else:
             lines += _TURN
             turns.append((at, len(lines) - 2))  # the line of settings is no operation
-    tombstones = frame(written, "offset BIGINT, t BIGINT")
-    cleanings = frame([(at,) for at, _ in turns], "t BIGINT")
+    times = [(at,) for at, _ in turns]
+    rows, runs = (draw.sample(table, len(table)) if draw else table for table in (written, times))
+    tombstones, cleanings = frame(rows, "offset BIGINT, t BIGINT"), frame(runs, "t BIGINT")
 
     def expected() -> list[tuple[int, int | None]]:
         return as_rows(
@@ -60,7 +62,7 @@ def _case(name: str, story: str, retention_ms: int = 1000) -> AskedCase:
             for offset, t in written
         ]
 
-    words = f"{name} (ms {story}; w: a tombstone is written, c: a cleaning; retention {retention_ms})"
+    words = name and f"{name} (ms {story}; w: a tombstone is written, c: a cleaning; retention {retention_ms})"
     return AskedCase(words, (tombstones, cleanings, retention_ms), expected, asked)
 
 
@@ -82,6 +84,15 @@ def _gone(*, horizon=lambda written, times, retention: times[0] + retention, whe
     return tombstones_gone
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """A cleaning covers what is written in its own moment, too, so it comes after it."""
+    retention = draw.choice((4, 100, 1000))
+    moments = [retention // 4 * number + more for number in range(14) for more in (0, 0, 1)]
+    steps = [(draw.choice(moments), kind) for kind in "w" * 17 + "c" * 9]
+    steps.sort(key=lambda step: (step[0], step[1] == "c"))
+    return _case("", " ".join(f"{at}{kind}" for at, kind in steps), retention, draw)
+
+
 gone_tombstones = Exercise(
     "Exercise 2, which cleaning removes a tombstone",
     lambda: [
@@ -95,6 +106,8 @@ gone_tombstones = Exercise(
     ],
     judged_by_spark,
     solutions.tombstones_gone,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "The first cleaning at or after the write sets the delete horizon. It does not remove the tombstone.",
         "The horizon is the time of that cleaning plus retention_ms: a LEFT JOIN and min(t).",

@@ -1,5 +1,6 @@
 """Which records stay, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -13,14 +14,25 @@ _SCHEMA = "offset BIGINT, key STRING, value STRING, aborted BOOLEAN, horizon BIG
 _RETENTION_MS = 1000
 
 
-def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0, keys: int = 1000) -> AskedCase:
+def _case(
+    name: str,
+    rounds: list[str],
+    rows: str,
+    *,
+    end: int,
+    now_ms: int = 0,
+    keys: int = 1000,
+    draw: random.Random | None = None,
+) -> AskedCase:
     """Each of `rounds` is written and cleaned; before the last cleaning the log holds `rows`.
 
     In both a word is a record: `a` sets key a, `-a` deletes it, `a!` is in a transaction that is aborted after it. In
     `rows` a number before a word says the offset, `-a@` has a horizon. `now_ms`: when the last cleaning runs, after the
-    first; `keys`: how many fit the offset map; `end`: where the last cleaning ended.
+    first; `keys`: how many fit the offset map; `end`: where the last cleaning ended. `draw` brings the rows of a drawn
+    case into any order.
     """
-    records = frame([_row(word) for word in rows.split()], _SCHEMA)
+    words = rows.split()
+    records = frame([_row(word) for word in (draw.sample(words, len(words)) if draw else words)], _SCHEMA)
 
     def expected() -> list[int]:
         return as_rows(
@@ -48,7 +60,7 @@ def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0,
         told = run(workload, factory, scratch())
         return offsets_in(told.value(len(workload) - 1, "result"))
 
-    return AskedCase(f"{name}; cleaned up to {end}", (records, end, START_MS + now_ms), expected, asked)
+    return AskedCase(name and f"{name}; cleaned up to {end}", (records, end, START_MS + now_ms), expected, asked)
 
 
 def _row(word: str) -> tuple[int, str, str | None, bool, int | None]:
@@ -67,10 +79,12 @@ def _workload(rounds: list[str], now_ms: int, keys: int) -> Workload:
     for number, words in enumerate(rounds):
         for word in words.split():
             size = "null" if word.startswith("-") else "10"
-            txn = " pid=7 epoch=0 seq=0 txn" if word.endswith("!") else ""
+            # A producer of its own for each transaction: the same sequence would be a retry.
+            producer = f"pid={len(lines)} epoch=0"
+            txn = f" {producer} seq=0 txn" if word.endswith("!") else ""
             lines.append(f"append_as_leader [1x{size} keys=26 data={ord(word.strip('-!')) - ord('a')}{txn}]")
             if txn:
-                lines.append("append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]")
+                lines.append(f"append_as_leader origin=coordinator transaction_version=0 [abort {producer}]")
         lines += [f"tick {now_ms}"] if number and number == len(rounds) - 1 else []
         lines += ["roll", "update_high_watermark leo", "clean"]
     return Workload.parse("\n".join([*lines, "consume 0"]))
@@ -107,6 +121,28 @@ def _kept(
     return surviving
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Two rounds: the first leaves the newest record of each of its keys; in the second the map is often full."""
+    rounds = [
+        [draw.choice(("", "", "-")) + draw.choice(letters) + draw.choice(("", "", "!")) for _ in range(count)]
+        for letters, count in (("abcde", 10), ("abcdefghij", 16))
+    ]
+    keys, offset, end, left, rows, mapped = 6, 0, None, {}, [], set()
+    for word in rounds[0]:
+        if not word.endswith("!"):
+            left[word.strip("-")] = f"{offset}:{word}{'@' * word.startswith('-')}"
+        offset += 2 if word.endswith("!") else 1
+    for word in rounds[1]:
+        if not word.endswith("!") and len(mapped) == keys:
+            end = offset if end is None else end
+        mapped |= {word.strip("-")} if not word.endswith("!") else set()
+        rows.append(f"{offset}:{word}")
+        offset += 2 if word.endswith("!") else 1
+    texts, moment = [" ".join(words) for words in rounds], draw.choice((999, 1000, 1000, 5000))
+    end = offset if end is None else end
+    return _case("", texts, " ".join([*left.values(), *rows]), end=end, now_ms=moment, keys=keys, draw=draw)
+
+
 survivors = Exercise(
     "Exercise 1, who stays",
     lambda: [
@@ -122,6 +158,8 @@ survivors = Exercise(
     ],
     judged_by_spark,
     solutions.surviving,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Aborted records are removed. Of the others, a record at or above `end` stays, because the map was not built "
         "from it. A record below `end` must be the newest of its key.",

@@ -1,5 +1,6 @@
 """When requests are in work and answered, if a connection has one in work at a time, in Spark."""
 
+import random
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -38,7 +39,7 @@ def _case(name: str, *rows: tuple[str, int, int, int]) -> AskedCase:
             )
         )
 
-    return AskedCase(name, (requests,), expected, lambda factory: answered_at(factory, rows))
+    return AskedCase(name, (requests,), expected, lambda factory: answered_at(factory, sorted(rows)))
 
 
 def _cases() -> list[AskedCase]:
@@ -51,6 +52,15 @@ def _cases() -> list[AskedCase]:
         _case("work without time", ("A", 1, 4, 0), ("A", 2, 4, 0), ("A", 3, 5, 2), ("A", 4, 5, 0)),
         _case("a long one in front", ("A", 1, 0, 20), ("A", 2, 1, 1), ("B", 3, 1, 1), ("A", 4, 19, 1), ("A", 5, 30, 1)),
     ]
+
+
+def _drawn(draw: random.Random) -> AskedCase:
+    rows, whole_ms = [], dict.fromkeys("ABCD", 0)
+    for number in sorted(draw.sample(range(1, 200), 40)):
+        connection = draw.choice("AAAABBCD")
+        whole_ms[connection] += draw.choice((0, 0, 1, 2, 3, 12))
+        rows.append((connection, number, whole_ms[connection], draw.choice((0, 0, 1, 2, 3, 9))))
+    return _case("", *draw.sample(rows, len(rows)))
 
 
 def _times(
@@ -86,6 +96,8 @@ answer_times = Exercise(
     _cases,
     judged_by_spark,
     solutions.in_order,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "A request is handed over at the later of two moments: when it is whole, and when the one before it on its "
         "connection has been answered.",

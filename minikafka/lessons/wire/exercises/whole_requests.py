@@ -1,6 +1,8 @@
 """After which piece of a stream each request is whole, in Spark."""
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Exercise
@@ -14,15 +16,20 @@ _PIECES = "connection STRING, place INT, bytes INT"
 _REQUESTS = "connection STRING, number INT, size INT"
 
 
-def _case(name: str, requests: dict[str, Sequence[int]], pieces: Sequence[tuple[str, int]]) -> AskedCase:
-    """`pieces`: connection and number of bytes, in the order in which they arrive."""
+def _case(
+    name: str,
+    requests: dict[str, Sequence[int]],
+    pieces: Sequence[tuple[str, int]],
+    order: Callable[[list], list] = list,
+) -> AskedCase:
+    """`pieces`: connection and number of bytes, in the order in which they arrive; `order`: of the rows of the tables."""
     arrived = [(connection, place, count) for place, (connection, count) in enumerate(pieces)]
     sent = [
         (connection, number, len(framed_request(number)) - 4)
         for connection, numbers in requests.items()
         for number in numbers
     ]
-    tables = frame(arrived, _PIECES), frame(sent, _REQUESTS)
+    tables = frame(order(arrived), _PIECES), frame(order(sent), _REQUESTS)
 
     def expected() -> list[tuple[str, int, int]]:
         return as_rows(
@@ -63,6 +70,19 @@ def _cases() -> list[AskedCase]:
     ]
 
 
+def _drawn(draw: random.Random) -> AskedCase:
+    """Pieces that end with a request, or near its end; the last request of a connection may not come as a whole."""
+    numbers, coming = draw.sample(range(1, 100), 24), {}
+    requests = {name: sorted(numbers[i::4]) for i, name in enumerate("ABCD")}
+    for name in requests:
+        ends = list(accumulate(map(_sizes, requests[name])))
+        near = {end + by for end in ends for by in draw.choice(((), (0,), (-1,), (-1, 0), (1, 4), (-9, -3, 2)))}
+        coming[name] = [end - begin for begin, end in pairwise([0, *sorted({min(place, ends[-1]) for place in near})])]
+    turns = [name for name in coming for _ in coming[name]]
+    pieces = [(name, coming[name].pop(0)) for name in draw.sample(turns, len(turns))]
+    return _case("", requests, pieces, lambda rows: draw.sample(rows, len(rows)))
+
+
 def _whole(*, prefix=4, enough=lambda total, end: total >= end, apart=True, per_request=False):
     """A wrong answer, where not told otherwise the right one."""
 
@@ -90,6 +110,8 @@ whole_requests = Exercise(
     _cases,
     judged_by_spark,
     solutions.found_whole,
+    drawn=_drawn,
+    draws=2,
     hints=[
         "Where does a request end in its connection's stream? The running sum of `size + 4` tells: sum(size + 4) OVER "
         "(PARTITION BY connection ORDER BY number).",
