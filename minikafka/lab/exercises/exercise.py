@@ -165,7 +165,10 @@ class Exercise(Task):
         found = []
         for case, same in zip(self.drawn_cases(seed), self.drawn_cases(seed)):
             arguments = ", ".join(map(_in_words, same.arguments))
-            right = self.normal(self.solved_by()(*same.arguments))
+            try:
+                right = self.normal(self.solved_by()(*same.arguments))
+            except NoSparkError:  # then the recorded answers to the page's cases decide
+                return ""
             answer, error = _ask(function, case.arguments)
             if error is None and _equal(self.normal(answer), right):
                 continue

@@ -34,6 +34,8 @@ append_as_leader [1x10 damage=torn]
 append_as_leader [2x10]
 append_as_follower [2x10 offset=5] [1x10 offset=7] [1x10 offset=8 damage=torn]
 append_as_leader [1x10]
+append_as_leader [1x10] [1x10 damage=stump]
+append_as_leader [1x10]
 """
 _SETS = """
 config max.message.bytes=100

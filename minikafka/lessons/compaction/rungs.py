@@ -222,6 +222,11 @@ groups = Rung(
         + "config index.interval.bytes=0\n"
         + ("append_as_leader [1x10 keys=1]\n" * 4 + "roll\n") * 2
         + "maybe_increment_high_watermark leo\nclean\n",
+        # Two of either kind of index fit, and all four together are larger than the limit.
+        _GROUPED.format(1000, 56)
+        + "config index.interval.bytes=0\n"
+        + ("append_as_leader [1x10 keys=1]\n" * 4 + "roll\n") * 2
+        + "maybe_increment_high_watermark leo\nclean\n",
         # The second segment ends exactly 2^31 - 1 above the first base offset, the third one further.
         _GROUPED.format(1000, 4096)
         + "".join(f"append_as_follower [1x10 keys=1 offset={n}]\nroll\n" for n in (0, 2**31 - 1, 2**31))

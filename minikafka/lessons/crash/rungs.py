@@ -17,6 +17,11 @@ _ABORTED = (
     * 6
 )
 """An aborted transaction that ends at 7, where the second segment begins."""
+_ABORTED_THREE = "".join(
+    f"append_as_leader [1x10 pid=7 epoch=0 seq={sequence} txn]\n"
+    "append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]\n"
+    for sequence in range(3)
+)
 
 
 # Rung 1
@@ -129,6 +134,8 @@ recovers = Rung(
         reopened_after("remove:@0.snapshot,remove:leader-epoch-checkpoint", before=_OPERATIONS),
         reopened_after("cut:1.log:30", "flip:0.log:180"),
         _ABORTED + "reopen clean=false damage=remove:1.txnindex\nconsume start read_committed=true\n",
+        # The index of transactions has several entries already.
+        _ABORTED_THREE + "reopen clean=false\nconsume start read_committed=true\n",
         _FULL_TIME_INDEX + "reopen clean=false\nfetch_offset_by_timestamp now-1\n",
         # The scan of the one segment leaves a snapshot where the next one begins, which no later step would write.
         reopened_after("remove:1.index", clean=True),

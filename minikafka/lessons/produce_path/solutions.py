@@ -13,7 +13,7 @@ def answered(requested, known):
     return requested.sparkSession.sql(
         """SELECT partition,
                   CASE WHEN max(leader) IS NULL THEN 'UNKNOWN_TOPIC_OR_PARTITION'
-                       WHEN max(batches) > 1 THEN 'INVALID_RECORD'
+                       WHEN bool_or(batches <> 1) THEN 'INVALID_RECORD'
                        WHEN max(leader) <> 0 THEN 'NOT_LEADER_OR_FOLLOWER'
                        ELSE 'NONE' END AS error,
                   coalesce(max_by(records, place) FILTER (WHERE batches = 1 AND leader = 0), 0) AS appended

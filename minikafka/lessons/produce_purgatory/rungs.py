@@ -89,7 +89,11 @@ completes = Rung(
         "While a partition is pending, it sends no answer and returns False.",
         "If no partition is pending, it calls `force_complete()`, which answers, and returns its result.",
     ),
-    chosen=(_BOXES,),
+    chosen=(
+        _BOXES,
+        # The first partition waits until the time is over, and the second one has no other replica.
+        _TWO.format("0,1/0", 1) + "produce 0 timeout=100 t-0 [1x10] t-1 [1x10]\nsleep 200\n",
+    ),
     profiles=_drawn({"follow": 50}, {"follow": 50, "change": 8}, {"change": 12}),
     returns=(bool,),
     harness=BROKERS,

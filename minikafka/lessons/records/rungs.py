@@ -423,10 +423,10 @@ writes_records = Rung(
         "value, number of headers, headers.",
         "Each number is a varint (`varint.write_varint(number, out)`). Key and value are a size and the bytes; null "
         "has the size -1 and no bytes.",
-        "The number of headers is written even if it is 0. A header is a key (a text, never null) and a value, each "
-        "with its size before it.",
+        "The number of headers is written even if it is 0. A header is a key (a text in UTF-8, never null) and a "
+        "value, each with its size before it.",
     ),
-    chosen=(_NUMBERS, _COMPACTED),
+    chosen=(_NUMBERS, _COMPACTED, _REBUILT + "append_as_leader [2x10 codec=gzip headers=3]\n" + _READS_ALL),
     profiles=_WRITES,
     returns=(int,),
     solution=write_record,

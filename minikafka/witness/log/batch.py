@@ -14,7 +14,7 @@ from minikafka.witness.log.offsets import At
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 MARKERS = ("", "commit", "abort")
-DAMAGES = ("", "crc", "torn", "count", "magic")
+DAMAGES = ("", "crc", "torn", "stump", "count", "magic")
 _NOW = (At("now", 0),)
 
 
@@ -34,8 +34,8 @@ class Batch:
 
     `pid`, `epoch`, `seq`: producer id, producer epoch, base sequence. `txn`: transactional. `marker` makes it a control
     batch that ends a transaction (`coordinator_epoch` is written in it). `log_append_time`: claims that timestamp type.
-    `damage`: `crc` flips a bit under the CRC, `torn` drops the last 7 bytes, `count` writes one record too many in the
-    header, `magic` writes 9 there.
+    `damage`: `crc` flips a bit under the CRC, `torn` drops the last 7 bytes, `stump` all but the first 9, `count`
+    writes one record too many in the header, `magic` writes 9 there.
     """
 
     count: int = 1
@@ -119,6 +119,8 @@ class Batch:
             data[-1] ^= 1
         elif self.damage == "torn":
             del data[-7:]
+        elif self.damage == "stump":
+            del data[9:]
         elif self.damage == "count":
             data[57:61] = (self.count + 1).to_bytes(4, "big")
         elif self.damage == "magic":
@@ -188,7 +190,10 @@ class Batch:
             partition_leader_epoch=leader_epoch,
         )
         for number, timestamp in enumerate(times):
-            headers = tuple(Header(f"h{header}", b"%d" % number if header else None) for header in range(self.headers))
+            headers = tuple(
+                Header(f"h{header}" if header < 2 else f"größe {header}", b"%d" % number if header else None)
+                for header in range(self.headers)
+            )
             builder.append_with_offset(base_offset + number, timestamp, self.key(number), self.value(number), headers)
         data = bytearray(builder.build().buffer)
         if last_offset is not None:

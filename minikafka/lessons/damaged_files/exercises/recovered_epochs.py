@@ -95,8 +95,8 @@ def _drawn(draw: random.Random) -> WreckedCase:
     """Epochs that rise slowly; many batches have none, or an earlier one."""
     epochs, latest = [], draw.choice((0, 0, 8))
     for _ in range(30):
-        latest += draw.choice((0, 0, 0, 0, 0, 1, 3, 1_000))
-        epochs.append(draw.choice((latest, latest, -1, *2 * [max(0, latest - draw.randint(1, 4))])))
+        latest += draw.choice((*12 * [0], 1, 1_000))
+        epochs.append(draw.choice((latest, latest, -1, *4 * [max(0, latest - draw.randint(1, 4))])))
     return replace(_epochs(tuple(epochs), lambda rows: draw.sample(rows, len(rows))), name="")
 
 

@@ -147,11 +147,10 @@ def _going(
 
 def _drawn(draw: random.Random) -> AskedCase:
     """Segments on both sides of their log's limit; log starts at, before and after the begin of a segment."""
-    logs = []
-    for name in "abcdefgh":
-        policy = draw.choice(("delete", "delete", "delete", "", "compact", "compact,delete", "delete,compact"))
+    policies, logs = ["compact", "compact,delete", "delete,compact", "", "", *["delete"] * 4], []
+    for name, policy in zip("abcdefghi", draw.sample(policies, len(policies)), strict=True):
         limit = draw.choice((100, 100, 100, 50, 0, -1))
-        ages = [max(0, limit + draw.choice((1, 1, 1, 0, -1, 200))) for _ in range(draw.randint(1, 6))]
+        ages = [max(0, limit + draw.choice((1, 1, 1, 200, 0, -1))) for _ in range(draw.randint(2, 6))]
         start = draw.choice((0, draw.randint(0, _LENGTH * len(ages)))) if policy != "compact" else 0
         logs.append(_Log(name, policy, limit, tuple(ages), start))
     return _case(tuple(logs), draw)
