@@ -19,5 +19,5 @@ Then how followers follow: `replica_fetcher_manager`, `replica_fetcher` and what
 (`partition_fetch_state`, `initial_fetch_state`, `offset_truncation_state`, `failed_partitions`), and
 `leader_end_point`, through which it asks its leader (`remote_leader_end_point`, by a `blocking_send`:
 `in_process_send`). `broker_config` has the settings of all of these, `dynamic_broker_config` those that were changed
-while the broker runs.
+while the broker runs, and `broker_reconfiguration` says which changes its parts refuse.
 """
