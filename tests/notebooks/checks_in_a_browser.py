@@ -13,7 +13,8 @@ from tests.lab.rebuild.stubs import stub_of
 
 def judged(name: str) -> dict[str, Any]:
     """By the tasks of a lesson, what `check` says of the stub, of the solution, and of each wrong version; of an
-    exercise also of a function that gives the recorded answers, because a solution that asks Spark is not judged there.
+    exercise also of a function that gives the recorded answers, and to drawn cases those of the solution, because a
+    solution that asks Spark is not judged there.
     """
     for harness in (Harness, *Harness.__subclasses__()):
         harness.tries = 4
@@ -43,7 +44,13 @@ def _said_of(task: Any) -> dict[str, Any]:
     if isinstance(task, Rung):
         return _all_said(task, stub_of(task))
     answers = iter([task.answer(number) for number in range(len(task.cases))])
-    return _all_said(task, lambda *_: ___) | {"answers": _said(task, lambda *_: next(answers))}
+
+    def answered(*arguments: Any) -> Any:
+        for answer in answers:
+            return answer
+        return task.solved_by()(*arguments)
+
+    return _all_said(task, lambda *_: ___) | {"answers": _said(task, answered)}
 
 
 def _all_said(task: Any, stub: Callable[..., Any]) -> dict[str, Any]:
