@@ -227,7 +227,8 @@ def test_the_size_of_a_batch_follows_from_the_formats_rule(text):
     for i in range(batch.count):
         delta = 0 if batch.log_append_time else times[min(i, len(times) - 1)] - times[0]
         record = 1 + varint(delta) + varint(i) + field(batch.key(i)) + field(batch.value(i)) + varint(batch.headers)
-        record += sum(field(b"h0") + field(b"%d" % i if n else None) for n in range(batch.headers))
+        keys = ("h0", "h1", "größe 2")[: batch.headers]
+        record += sum(field(key.encode()) + field(b"%d" % i if n else None) for n, key in enumerate(keys))
         size += varint(record) + record
     assert batch.size_in_bytes(now) == size
 
