@@ -24,8 +24,8 @@ class Batch:
 
     `3x100` is three records with values of 100 bytes. A list describes one record after another, and its last element
     describes all further ones: `3x100,null` has one value of 100 bytes and two nulls; `ts=now,now-5` likewise, in ms,
-    relative to the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `data` varies the
-    bytes.
+    relative to the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `headers`: of each
+    record, from the third one on with keys beyond ASCII; `data` varies the bytes.
 
     Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the
     log end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
