@@ -118,9 +118,12 @@ class Exercise(Task):
 
     def drawn_cases(self, seed: int) -> Iterator[Case]:
         """The cases that are drawn from `seed`; none where nothing can be drawn."""
-        assert self._drawn or not self.draws
         for number in range(self.draws):
-            yield self._drawn(random.Random(f"{self.name} {seed} {number}"))
+            yield self._drawn_case(seed, number)
+
+    def _drawn_case(self, seed: int, number: int) -> Case:
+        assert self._drawn is not None
+        return self._drawn(random.Random(f"{self.name} {seed} {number}"))
 
     def judged(
         self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None, seed: int = HELD_OUT_SEED
@@ -163,15 +166,15 @@ class Exercise(Task):
         Each gets arguments of its own: it may change them.
         """
         found = []
-        for case, same in zip(self.drawn_cases(seed), self.drawn_cases(seed)):
-            arguments = ", ".join(map(_in_words, same.arguments))
+        for number in range(self.draws):
             try:
-                right = self.normal(self.solved_by()(*same.arguments))
+                right = self.normal(self.solved_by()(*self._drawn_case(seed, number).arguments))
             except NoSparkError:  # then the recorded answers to the page's cases decide
                 return ""
-            answer, error = _ask(function, case.arguments)
+            answer, error = _ask(function, self._drawn_case(seed, number).arguments)
             if error is None and _equal(self.normal(answer), right):
                 continue
+            arguments = ", ".join(map(_in_words, self._drawn_case(seed, number).arguments))  # a table's are collected
             told = (
                 say("{case}: your function raised {error}", case=arguments, error=said(error))
                 if error is not None
