@@ -362,19 +362,23 @@ def functions_in(code):
             yield from functions_in(part)
 
 
-def walked_steps():
-    """Of each function that stored outputs walk through, what they say: {name: {(step, text and what it did)}}."""
+def walked_steps(printed=False):
+    """Of each function that stored walks go through, what they say: {name: {(step, text and what it did)}}.
+
+    With `printed`, also of the frames that a cell prints.
+    """
     said = defaultdict(set)
     for text in WALKS:
         for cell in code(notebook(text).cells):
             for output in cell.outputs:
-                for name, number, sentence in WALKED.findall(output.get("data", {}).get("text/plain", "")):
+                shown = output.get("data", {}).get("text/plain", "") + (output.get("text", "") if printed else "")
+                for name, number, sentence in WALKED.findall(shown):
                     said[name].add((number, sentence))
     return said
 
 
 def test_stored_walks_go_through_the_code_as_it_is_now():
-    walked, steps = walked_steps(), defaultdict(set)
+    walked, steps = walked_steps(printed=True), defaultdict(set)
     heads = re.compile(rf"^ *def ({'|'.join({name.rpartition('.')[2] for name in walked})})\(", re.MULTILINE)
     for path in PACKAGE.rglob("*.py"):
         if heads.search(source := path.read_text()):

@@ -230,7 +230,7 @@ print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", 
 sender, receiver = socketpair()
 walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
 received = receiver.recv(4096)
-print(*walk.frames[-2:], sep="\n")
+print(*walk.frames[-3:], sep="\n")
 print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
 
 # %% [markdown]
