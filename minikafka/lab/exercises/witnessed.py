@@ -1,7 +1,8 @@
 """Cases whose right answers come from a witness: a workload, and where in a witness's table the answer stands."""
 
 import functools
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +33,12 @@ def judged_by_spark(case: WitnessedCase) -> Any:
     return case.answer(_expected(str(case.workload), case.queries))
 
 
-def frame(rows: list[tuple], schema: str) -> Any:
-    """A Spark DataFrame of a few rows; where Spark cannot be started a `PlainTable` of them."""
+def frame(rows: Sequence[tuple], schema: str, draw: random.Random | None = None) -> Any:
+    """A Spark DataFrame of a few rows; where Spark cannot be started a `PlainTable` of them.
+
+    `draw` brings the rows into any order, because a table has none.
+    """
+    rows = draw.sample(rows, len(rows)) if draw else list(rows)
     if not HAS_SPARK:
         return PlainTable(columns_of(schema), rows)
     return local_frame(session(), rows, schema)

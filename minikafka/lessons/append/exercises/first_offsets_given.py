@@ -1,7 +1,6 @@
 """The offsets that a leader gives, in Spark."""
 
 import random
-from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
@@ -11,8 +10,8 @@ from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
 
 
-def _accepted(name: str, text: str, limit: int, order: Callable[[list], list] = list) -> WitnessedCase:
-    """`order`: of the rows of the table."""
+def _accepted(name: str, text: str, limit: int, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = Workload.parse(f"config max.message.bytes={limit}\n{text}")
     rows = []
     for t, append in workload.appends:
@@ -27,7 +26,7 @@ def _accepted(name: str, text: str, limit: int, order: Callable[[list], list] = 
         return [(t, ends[t] if ends[t + 1] > ends[t] else None) for t, _ in workload.appends]
 
     table = frame(
-        order(rows), "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN"
+        rows, "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN", draw
     )
     return WitnessedCase(name, (table, limit), workload, answer, ("log_end_offset",))
 
@@ -60,7 +59,7 @@ def _drawn(draw: random.Random) -> WitnessedCase:
     several = ("[1x5] [1x5]", "[1x5] [2x5] [1x5]", "[1x5 offset=2] [1x5]", "[1x5] [4x5]")
     appends = [draw.choice(draw.choice((sound, refused, several))) for _ in range(30)]
     text = "\n".join(f"append_as_leader {append}" for append in appends)
-    return _accepted("", text, 100, lambda rows: draw.sample(rows, len(rows)))
+    return _accepted("", text, 100, draw)
 
 
 first_offsets = Exercise(

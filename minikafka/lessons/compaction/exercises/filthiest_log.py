@@ -1,7 +1,6 @@
 """Which log is cleaned next, in Spark."""
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,9 +47,9 @@ def _batch(size: int) -> Batch:
     return Batch(2, size, keys=2)
 
 
-def _case(min_ratio: float, *logs: _Log, order: Callable[[list], list] = list) -> AskedCase:
-    """`order`: of the rows of the table."""
-    segments = frame(order([row for log in logs for row in log.rows]), _SCHEMA)
+def _case(min_ratio: float, *logs: _Log, draw: random.Random | None = None) -> AskedCase:
+    """`draw` brings the rows of a drawn case into any order."""
+    segments = frame([row for log in logs for row in log.rows], _SCHEMA, draw)
 
     def expected() -> list[str]:
         return as_rows(
@@ -142,7 +141,7 @@ def _drawn(draw: random.Random) -> AskedCase:
         sizes = tuple(draw.sample(range(3000), draw.randint(4, 7)))
         logs.append(_Log(name, sizes, clean=draw.choice((1, 2, 2, 3))))
     min_ratio = draw.choice((0.1, 0.5, 0.6, 0.7))
-    return replace(_case(min_ratio, *logs, order=lambda rows: draw.sample(rows, len(rows))), name="")
+    return replace(_case(min_ratio, *logs, draw=draw), name="")
 
 
 filthiest_log = Exercise(

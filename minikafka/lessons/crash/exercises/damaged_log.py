@@ -1,7 +1,6 @@
 """Where a damaged log ends, in Spark."""
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +16,11 @@ _PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at mos
 
 
 def _damaged(
-    bad: tuple[int, ...], recovery_point: int, batches: int = 9, order: Callable[[list], list] = list
+    bad: tuple[int, ...], recovery_point: int, batches: int = 9, draw: random.Random | None = None
 ) -> WreckedCase:
     """Batches numbered `bad` (of two records each) have a byte flipped; the load begins at `recovery_point`.
 
-    `order`: of the rows of the table.
+    `draw` brings the rows of a drawn case into any order.
     """
 
     def wreck() -> Path:
@@ -36,7 +35,7 @@ def _damaged(
         return directory
 
     rows = [(n // _PER_SEGMENT * 2 * _PER_SEGMENT, 2 * n, 2 * n + 1, n not in bad) for n in range(batches)]
-    table = frame(order(rows), "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN", draw)
 
     def expected() -> int:
         return sql(
@@ -103,7 +102,7 @@ def _drawn(draw: random.Random) -> WreckedCase:
     batches = draw.randint(16, 26)
     bad = draw.sample(range(batches), draw.choice((0, 2, 4, 6)))
     point = draw.choice((draw.randrange(2 * batches), 6 * draw.randint(0, 5)))
-    return replace(_damaged(tuple(bad), point, batches, lambda rows: draw.sample(rows, len(rows))), name="")
+    return replace(_damaged(tuple(bad), point, batches, draw), name="")
 
 
 damaged_end = Exercise(

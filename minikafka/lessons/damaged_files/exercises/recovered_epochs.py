@@ -1,7 +1,6 @@
 """The leader epochs that recovery finds, in Spark."""
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lessons.damaged_files import solutions
 
 
-def _epochs(epochs: tuple[int, ...], order: Callable[[list], list] = list) -> WreckedCase:
-    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost. `order`: of the table's rows."""
+def _epochs(epochs: tuple[int, ...], draw: random.Random | None = None) -> WreckedCase:
+    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost. `draw` brings the rows of a drawn case into any order."""
 
     def wreck() -> Path:
         log = fresh_log()
@@ -30,7 +29,7 @@ def _epochs(epochs: tuple[int, ...], order: Callable[[list], list] = list) -> Wr
         return directory
 
     rows = [(2 * n, 2 * n + 1, epoch) for n, epoch in enumerate(epochs)]
-    table = frame(order(rows), "first BIGINT, last BIGINT, epoch BIGINT")
+    table = frame(rows, "first BIGINT, last BIGINT, epoch BIGINT", draw)
 
     def expected() -> list[tuple[int, int]]:
         return sql(
@@ -97,7 +96,7 @@ def _drawn(draw: random.Random) -> WreckedCase:
     for _ in range(30):
         latest += draw.choice((*12 * [0], 1, 1_000))
         epochs.append(draw.choice((latest, latest, -1, *4 * [max(0, latest - draw.randint(1, 4))])))
-    return replace(_epochs(tuple(epochs), lambda rows: draw.sample(rows, len(rows))), name="")
+    return replace(_epochs(tuple(epochs), draw), name="")
 
 
 epoch_entries = Exercise(

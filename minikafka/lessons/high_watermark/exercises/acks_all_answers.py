@@ -1,7 +1,6 @@
 """When acks=all is answered, in Spark."""
 
 import random
-from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
@@ -20,8 +19,8 @@ from minikafka.witness.log.operations import AppendAsLeader
 from minikafka.witness.log.workload import Workload
 
 
-def _answered(name: str, text: str, order: Callable[[list], list] = list) -> WitnessedCase:
-    """`order`: of the rows of the tables."""
+def _answered(name: str, text: str, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = Workload.parse(text)
     appends, end = [], 0
     for t, operation in enumerate(workload):
@@ -34,7 +33,7 @@ def _answered(name: str, text: str, order: Callable[[list], list] = list) -> Wit
         return [(t, next((i for i, hw in enumerate(marks) if i >= t and hw > last), None)) for t, last in appends]
 
     marks = [(t, hw) for t, hw in _simulated_marks(workload)]
-    arguments = (frame(order(appends), "t BIGINT, last_offset BIGINT"), frame(order(marks), "t BIGINT, hw BIGINT"))
+    arguments = (frame(appends, "t BIGINT, last_offset BIGINT", draw), frame(marks, "t BIGINT, hw BIGINT", draw))
     return WitnessedCase(name, arguments, workload, answer, ("high_watermark",))
 
 
@@ -52,7 +51,7 @@ def _joined(appends, watermarks, reached):
 
 
 def _drawn(draw: random.Random) -> WitnessedCase:
-    return _answered("", drawn_fetches(draw), lambda rows: draw.sample(rows, len(rows)))
+    return _answered("", drawn_fetches(draw), draw)
 
 
 acks_all = Exercise(

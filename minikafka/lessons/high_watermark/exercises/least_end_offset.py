@@ -1,7 +1,6 @@
 """The high watermark of a leader, in Spark: the least end of the in-sync replicas."""
 
 import random
-from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
@@ -22,10 +21,10 @@ def _watermarks(observations) -> list[tuple[int, int]]:
     return list(enumerate(observations.column("high_watermark")))
 
 
-def _fetches(name: str, text: str, order: Callable[[list], list] = list) -> WitnessedCase:
-    """`order`: of the rows of the table."""
+def _fetches(name: str, text: str, draw: random.Random | None = None) -> WitnessedCase:
+    """`draw` brings the rows of a drawn case into any order."""
     workload = Workload.parse(text)
-    ends = frame(order(ends_of(workload)), "t BIGINT, replica BIGINT, end BIGINT")
+    ends = frame(ends_of(workload), "t BIGINT, replica BIGINT, end BIGINT", draw)
     return WitnessedCase(name, (ends,), workload, _watermarks, ("high_watermark",))
 
 
@@ -75,7 +74,7 @@ def drawn_fetches(draw: random.Random) -> str:
 
 
 def _drawn(draw: random.Random) -> WitnessedCase:
-    return _fetches("", drawn_fetches(draw), lambda rows: draw.sample(rows, len(rows)))
+    return _fetches("", drawn_fetches(draw), draw)
 
 
 least_end = Exercise(

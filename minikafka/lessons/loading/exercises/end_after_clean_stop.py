@@ -1,7 +1,6 @@
 """Where a log ends that was closed cleanly, in Spark."""
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +21,10 @@ def _closed(
     begins: int = 0,
     bad: int | None = None,
     rolled_to: int | None = None,
-    order: Callable[[list], list] = list,
+    draw: random.Random | None = None,
 ) -> WreckedCase:
     """A log that begins at `begins` and was closed; batch `bad` has a flipped bit, and an empty segment begins at
-    `rolled_to`. `order`: of the rows of the tables.
+    `rolled_to`. `draw` brings the rows of a drawn case into any order.
     """
 
     def wreck() -> Path:
@@ -52,8 +51,8 @@ def _closed(
         for n in range(batches)
     ]
     bases = sorted({base for base, *_ in rows} | {begins if rolled_to is None else rolled_to} - {None})
-    segments = frame(order([(base,) for base in bases]), "base BIGINT")
-    table = frame(order(rows), "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+    segments = frame([(base,) for base in bases], "base BIGINT", draw)
+    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN", draw)
 
     def expected() -> int:
         return sql(
@@ -90,9 +89,7 @@ def _drawn(draw: random.Random) -> WreckedCase:
     batches, begins = draw.choice((0, *range(1, 20))), draw.choice((0, 5, 30, 2**40))
     bad = draw.choice((None, draw.randrange(batches), batches - 1)) if batches else None
     rolled_to = begins + 2 * batches + draw.choice((0, 0, 1, 50)) if batches and draw.random() < 0.4 else None
-    case = _closed(
-        batches, begins=begins, bad=bad, rolled_to=rolled_to, order=lambda rows: draw.sample(rows, len(rows))
-    )
+    case = _closed(batches, begins=begins, bad=bad, rolled_to=rolled_to, draw=draw)
     return replace(case, name="")
 
 

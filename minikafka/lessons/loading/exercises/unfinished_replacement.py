@@ -32,8 +32,8 @@ _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash 
 }
 
 
-def _half_done(name: str, files: dict[str, bytes], order: Callable[[list], list] = list) -> WreckedCase:
-    """Segments are being replaced; the crash leaves `files`. `order`: of the rows of the table."""
+def _half_done(name: str, files: dict[str, bytes], draw: random.Random | None = None) -> WreckedCase:
+    """Segments are being replaced; the crash leaves `files`. `draw` brings the rows of a drawn case into any order."""
 
     def wreck() -> Path:
         directory = scratch()
@@ -43,7 +43,7 @@ def _half_done(name: str, files: dict[str, bytes], order: Callable[[list], list]
         return directory
 
     rows = [row for file, data in sorted(files.items()) for row in _row(file, data)]
-    table = frame(order(rows), "base BIGINT, kind STRING, suffix STRING, next BIGINT")
+    table = frame(rows, "base BIGINT, kind STRING, suffix STRING, next BIGINT", draw)
 
     def expected() -> list[int]:
         return sql(
@@ -141,7 +141,7 @@ def _drawn(draw: random.Random) -> WreckedCase:
         files = _stops(groups)[3 * len(groups)]
         for base, *_ in draw.sample(groups, draw.randint(1, len(groups))):
             files = _cleaned(files, f"{base:020}.", but=draw.choice(("-", f"{base:020}.log", f"{base:020}.index")))
-    return _half_done("", files, lambda rows: draw.sample(rows, len(rows)))
+    return _half_done("", files, draw)
 
 
 half_done = Exercise(

@@ -1,7 +1,6 @@
 """Where two copies of a partition differ first, in Spark."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -15,13 +14,13 @@ _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 _COLUMNS = "offset, timestamp, key, value"
 
 
-def _case(name: str, ours: str, theirs: str, high_watermark: int, order: Callable[[list], list] = list) -> AskedCase:
+def _case(name: str, ours: str, theirs: str, high_watermark: int, draw: random.Random | None = None) -> AskedCase:
     """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
     for no value, `e` for an empty one, `k` for another key, `n` for none, `t` for another timestamp, `=` for the usual
-    record. `order`: of the rows of the tables.
+    record. `draw` brings the rows of a drawn case into any order.
     """
     copies = [_lines(copy) for copy in (ours, theirs)]
-    frames = [frame(order(read_from(lines, _COLUMNS, bounds="log_end")), _SCHEMA) for lines in copies]
+    frames = [frame(read_from(lines, _COLUMNS, bounds="log_end"), _SCHEMA, draw) for lines in copies]
 
     def expected() -> list[int]:
         return as_rows(
@@ -69,7 +68,7 @@ def _drawn(draw: random.Random) -> AskedCase:
         for copy, letter in zip(copies, draw.sample(pair, 2)):
             copy.append(letter)
     mark = draw.choice((places[0], places[0] + 1, 25, 25))
-    return _case("", *map("".join, copies), mark, lambda rows: draw.sample(rows, len(rows)))
+    return _case("", *map("".join, copies), mark, draw)
 
 
 def _different(

@@ -1,7 +1,6 @@
 """How far groups are behind, in records and in time, in Spark."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -14,9 +13,9 @@ from minikafka.lessons.log_audit import solutions
 _COMMIT = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
 
 
-def _case(name: str, story: str, groups: dict[str, int], order: Callable[[list], list] = list) -> AskedCase:
+def _case(name: str, story: str, groups: dict[str, int], draw: random.Random | None = None) -> AskedCase:
     """`story`: records by commas, each with its second; `7` alone is a record at second 7, `7t` one in a transaction
-    that is committed at once, so that a marker takes the next offset. `order`: of the rows of the records.
+    that is committed at once, so that a marker takes the next offset. `draw` brings the rows of a drawn case into any order.
     """
     lines, sequence = [], 0
     for word in story.split(", "):
@@ -27,7 +26,7 @@ def _case(name: str, story: str, groups: dict[str, int], order: Callable[[list],
             sequence += 1
             lines.append(_COMMIT)
     lines.append("update_high_watermark leo")
-    records = frame(order(read_from(lines, "offset, timestamp")), "offset BIGINT, timestamp BIGINT")
+    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT", draw)
     asking = frame(list(groups.items()), "name STRING, offset BIGINT")
 
     def expected() -> list[tuple[str, int, int]]:
@@ -64,7 +63,7 @@ def _drawn(draw: random.Random) -> AskedCase:
     words = [f"{draw.randint(0, 9) * 5}{draw.choice(('', '', 't'))}" for _ in range(24)]
     end = len(words) + sum(word.endswith("t") for word in words)
     groups = {f"g{number}": draw.randint(0, end) for number in draw.sample(range(100), 20)}
-    return _case("", ", ".join(words), groups, lambda rows: draw.sample(rows, len(rows)))
+    return _case("", ", ".join(words), groups, draw)
 
 
 def _lags(

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -15,9 +14,9 @@ from minikafka.lessons.log_audit import solutions
 _SCHEMA = "offset BIGINT, timestamp BIGINT, key BINARY, value BINARY"
 
 
-def _case(name: str, story: str, order: Callable[[list], list] = list) -> AskedCase:
+def _case(name: str, story: str, draw: random.Random | None = None) -> AskedCase:
     """`story`: records as letters, their keys; `-a` a tombstone, `a<` one with an earlier timestamp, `|` the begin of the
-    active segment. `order`: of the rows of the table.
+    active segment. `draw` brings the rows of a drawn case into any order.
     """
     lines = ["config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000"]
     end = offset = 0
@@ -30,7 +29,7 @@ def _case(name: str, story: str, order: Callable[[list], list] = list) -> AskedC
         lines.append(f"append_as_leader [1x{size} keys=26 data={ord(word.strip('-<')) - ord('a')} ts={when}]")
         offset += 1
     lines.append("update_high_watermark leo")
-    records = frame(order(read_from(lines, "offset, timestamp, key, value")), _SCHEMA)
+    records = frame(read_from(lines, "offset, timestamp, key, value"), _SCHEMA, draw)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(
@@ -57,7 +56,7 @@ def _case(name: str, story: str, order: Callable[[list], list] = list) -> AskedC
 def _drawn(draw: random.Random) -> AskedCase:
     words = [draw.choice(("{}", "{}", "{}<", "-{}")).format(draw.choice("aaabbcdefghz")) for _ in range(36)]
     words.insert(draw.randint(18, 33), "|")
-    return _case("", " ".join(words), lambda rows: draw.sample(rows, len(rows)))
+    return _case("", " ".join(words), draw)
 
 
 def _removed(

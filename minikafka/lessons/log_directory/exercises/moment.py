@@ -1,7 +1,6 @@
 """From which offset on to read for a moment, in Spark."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -13,8 +12,8 @@ from minikafka.lessons.log_directory import solutions
 from minikafka.witness.log.workload import START_MS
 
 
-def _case(name: str, story: str, second: int, order: Callable[[list], list] = list) -> AskedCase:
-    """`story`: the seconds of the records, batches by semicolons, `|` for a roll. `order`: of the rows of the table."""
+def _case(name: str, story: str, second: int, draw: random.Random | None = None) -> AskedCase:
+    """`story`: the seconds of the records, batches by semicolons, `|` for a roll. `draw` brings the rows of a drawn case into any order."""
     lines = []
     for batch in story.replace("|", "; | ;").split(";"):
         seconds = batch.replace(",", " ").split()
@@ -24,7 +23,7 @@ def _case(name: str, story: str, second: int, order: Callable[[list], list] = li
             times = ",".join(f"now+{int(each) * 1000}" for each in seconds)
             lines.append(f"append_as_leader [{len(seconds)}x10 ts={times}]")
     lines.append("update_high_watermark leo")
-    records = frame(order(read_from(lines, "offset, timestamp")), "offset BIGINT, timestamp BIGINT")
+    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT", draw)
     moment = START_MS + second * 1000
 
     def expected() -> list[tuple[int, int]]:
@@ -57,7 +56,7 @@ def _drawn(draw: random.Random) -> AskedCase:
     seconds = [place // 2 * 2 + draw.choice((0, 0, 0, 8, -8, -14)) for place in range(14, 54)]
     story = "".join(f"{second}{draw.choice((',', ',', ',', ';', ' | '))}" for second in seconds)
     moment = draw.choice(seconds) + draw.choice((0, 0, 1))
-    return _case("", story, moment, lambda rows: draw.sample(rows, len(rows)))
+    return _case("", story, moment, draw)
 
 
 def _from(

@@ -1,7 +1,6 @@
 """Which producers left a transaction open, and since which offset, in Spark."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -16,12 +15,12 @@ _COLUMNS = "producerId, baseOffset, lastOffset, transactional, control"
 _SCHEMA = "producerId BIGINT, baseOffset BIGINT, lastOffset BIGINT, transactional BOOLEAN, control BOOLEAN"
 
 
-def _case(story: str, order: Callable[[list], list] = list) -> AskedCase:
+def _case(story: str, draw: random.Random | None = None) -> AskedCase:
     """`story`: batches by commas: `7+2` two records in a transaction of producer 7, `7!` its marker, `+1` a record of
-    nobody, `i9+1` one of the idempotent producer 9. `order`: of the rows of the table.
+    nobody, `i9+1` one of the idempotent producer 9. `draw` brings the rows of a drawn case into any order.
     """
     lines = _lines(story)
-    batches = frame(order(read_from(lines, _COLUMNS, table="batches", bounds="log_end")), _SCHEMA)
+    batches = frame(read_from(lines, _COLUMNS, table="batches", bounds="log_end"), _SCHEMA, draw)
 
     def expected() -> list[tuple[int, int]]:
         return as_rows(
@@ -80,7 +79,7 @@ def _drawn(draw: random.Random) -> AskedCase:
         else:
             steps.append(f"{who}+{draw.randint(1, 3)}")
             begun |= {who} if who.isdigit() else set()
-    return _case(", ".join(steps), lambda rows: draw.sample(rows, len(rows)))
+    return _case(", ".join(steps), draw)
 
 
 def _open(

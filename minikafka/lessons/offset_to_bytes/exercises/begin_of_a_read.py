@@ -27,7 +27,7 @@ def _case(name: str, segments: Segments, starts: list[int], draw: random.Random 
         for base, count in batches:
             lines.append(f"append_as_follower [{count}x10 offset={base}]")
             rows.append((segment, base, base + count - 1, Batch(count, 10).size_in_bytes(START_MS)))
-    batches = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    batches = frame(rows, _SCHEMA, draw)
     asking = frame([(start,) for start in starts], "start BIGINT")
 
     def expected() -> list[tuple[int, int, int]]:

@@ -30,8 +30,8 @@ def _case(
         batches = [int(size) for size in sizes.split("+")]
         rows.append((place, partition, len(batches), sum(batches)))
         words.append(f"{partition}: {sizes.replace('+', ' + ')}" + " in two batches" * (len(batches) == 2))
-    requested = frame(draw.sample(rows, len(rows)) if draw else rows, _REQUESTED)
-    known = frame(draw.sample(leaders, len(leaders)) if draw else list(leaders), _KNOWN)
+    requested = frame(rows, _REQUESTED, draw)
+    known = frame(leaders, _KNOWN, draw)
 
     def expected() -> list[tuple[str, str, int]]:
         return as_rows(

@@ -62,10 +62,7 @@ def _up_to(ends: list[tuple[str, int]]) -> str:
 def _case(name: str, steps: str, draw: random.Random | None = None) -> AskedCase:
     """`draw` brings the rows of a drawn case into any order."""
     story = _Story(steps)
-    if draw:
-        draw.shuffle(story.requests)
-        draw.shuffle(story.fetches)
-    requests, fetches = frame(story.requests, _REQUESTS), frame(story.fetches, _FETCHES)
+    requests, fetches = frame(story.requests, _REQUESTS, draw), frame(story.fetches, _FETCHES, draw)
 
     def expected() -> list[tuple[int, int, int]]:
         return as_rows(

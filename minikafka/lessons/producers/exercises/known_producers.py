@@ -39,7 +39,7 @@ def _known(name: str, *batches: str, draw: random.Random | None = None) -> Witne
             (pid, sequence, offset, None if opened < 0 else opened) for pid, _, sequence, offset, _, _, opened in last
         ]
 
-    table = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    table = frame(rows, _SCHEMA, draw)
     return WitnessedCase(name, (table,), workload, answer)
 
 

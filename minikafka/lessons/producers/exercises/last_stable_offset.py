@@ -24,13 +24,9 @@ def _stable(name: str, text: str, draw: random.Random | None = None) -> Witnesse
         else:
             mark = end
         marks.append((t, mark))
-
-    if draw:
-        draw.shuffle(events)
-        draw.shuffle(marks)
     arguments = (
-        frame(events, "t BIGINT, producer BIGINT, kind STRING, first BIGINT, last BIGINT"),
-        frame(marks, "t BIGINT, hw BIGINT"),
+        frame(events, "t BIGINT, producer BIGINT, kind STRING, first BIGINT, last BIGINT", draw),
+        frame(marks, "t BIGINT, hw BIGINT", draw),
     )
 
     def answer(observations: Observations) -> list[tuple[int, int]]:

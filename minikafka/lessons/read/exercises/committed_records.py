@@ -12,9 +12,7 @@ from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen,
 def _committed_case(name: str, story: str, draw: random.Random | None = None) -> WitnessedCase:
     """`draw` brings the rows of a drawn case into any order."""
     rows = records_of(workload_of(story))
-    if draw:
-        draw.shuffle(rows)
-    records = frame(rows, "offset BIGINT, producer BIGINT, transactional BOOLEAN, marker STRING")
+    records = frame(rows, "offset BIGINT, producer BIGINT, transactional BOOLEAN, marker STRING", draw)
     return WitnessedCase(
         name, (records,), workload_of(story, "consume read_committed=true"), offsets_seen, TRANSACTIONS
     )

@@ -10,6 +10,8 @@ from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen,
 from minikafka.witness.log.operations import AppendAsLeader, MaybeIncrementHighWatermark
 from minikafka.witness.log.workload import Workload
 
+_MARKS = "t BIGINT, hw BIGINT, leo BIGINT"
+
 
 def _marks(workload: Workload) -> list[tuple[int, int, int]]:
     """(t, HW, LEO) after each operation t; the high watermark is only ever raised to the log end."""
@@ -28,15 +30,14 @@ def _waiting(name: str, story: str, draw: random.Random | None = None) -> Witnes
     workload = workload_of(story)
     marks = _marks(workload)
     rows = [(offset, marker is not None) for offset, _, _, marker in records_of(workload)]
-    records, moments = (draw.sample(table, len(table)) if draw else table for table in (rows, marks))
-    arguments = (frame(records, "offset BIGINT, control BOOLEAN"), frame(moments, "t BIGINT, hw BIGINT, leo BIGINT"))
+    records, moments = frame(rows, "offset BIGINT, control BOOLEAN", draw), frame(marks, _MARKS, draw)
 
     def answer(observations):
         messages = offsets_seen(observations)
         return [(t, sum(hw <= offset < leo for offset in messages)) for t, hw, leo in marks]
 
     told = workload_of(story, "maybe_increment_high_watermark leo", "consume")
-    return WitnessedCase(name, arguments, told, answer, TRANSACTIONS)
+    return WitnessedCase(name, (records, moments), told, answer, TRANSACTIONS)
 
 
 def _joined(records, marks, inside, keep=lambda count: True):

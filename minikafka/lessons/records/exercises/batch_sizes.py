@@ -30,7 +30,7 @@ def _case(words: tuple[str, ...], draw: random.Random | None = None) -> AskedCas
         for place, batch in enumerate(batches)
         for number, timestamp in enumerate(batch.timestamps(NOON))
     ]
-    records = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    records = frame(rows, _SCHEMA, draw)
 
     def asked(factory: Any) -> list[tuple[int, int]]:
         found = [first_batch(factory, batch.encode(NOON)) for batch in batches]

@@ -34,7 +34,7 @@ def _case(
     `draw` brings the rows of a drawn case into any order.
     """
     rows = _events(story, followers)
-    events = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    events = frame(rows, _SCHEMA, draw)
 
     def expected() -> list[tuple[int, int]]:
         return as_rows(events.sparkSession.sql(_EXPECTED, events=events, min_isr=min_isr))

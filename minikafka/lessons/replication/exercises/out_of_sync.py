@@ -32,7 +32,7 @@ class _Trace:
 def _case(trace: _Trace, draw: random.Random | None = None) -> AskedCase:
     """`draw` brings the rows of a drawn case into any order."""
     rows = [(replica, START_MS + ms, offset, end) for replica, ms, offset, end in trace.fetches]
-    fetches, now = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA), START_MS + trace.now
+    fetches, now = frame(rows, _SCHEMA, draw), START_MS + trace.now
 
     def expected() -> list[int]:
         return as_rows(

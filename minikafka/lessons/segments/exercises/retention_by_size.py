@@ -14,7 +14,7 @@ def _sized(sizes, limit: int, draw: random.Random | None = None) -> WitnessedCas
     """`draw` brings the rows of a drawn case into any order."""
     workload = cleaned_up(f"retention.bytes={limit} retention.ms=-1", [f"2x{size}" for size in sizes])
     rows = [(number * 2, batch_bytes(2, size)) for number, size in enumerate(sizes)]
-    segments = frame(draw.sample(rows, len(rows)) if draw else rows, "base BIGINT, size BIGINT")
+    segments = frame(rows, "base BIGINT, size BIGINT", draw)
     name = "" if draw else f"segments of {', '.join(str(size) for _, size in rows)} bytes, retention.bytes {limit}"
     return WitnessedCase(name, (segments, limit), workload, deleted)
 

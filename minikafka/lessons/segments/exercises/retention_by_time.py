@@ -18,7 +18,7 @@ def _aged(ages, retention_ms: int, draw: random.Random | None = None) -> Witness
     config = f"retention.ms={retention_ms} message.timestamp.before.max.ms={1 << 62}"
     workload = cleaned_up(config, [f"2x10 ts=now-{age + 5},now-{age}" for age in ages])
     rows = [(number * 2, START_MS - age) for number, age in enumerate(ages)]
-    segments = frame(draw.sample(rows, len(rows)) if draw else rows, "base BIGINT, largest_timestamp BIGINT")
+    segments = frame(rows, "base BIGINT, largest_timestamp BIGINT", draw)
     limit = f"{retention_ms / DAY:g} days" if retention_ms > 0 else f"{retention_ms} ms"
     name = "" if draw else f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {limit}"
     return WitnessedCase(name, (segments, START_MS, retention_ms), workload, deleted)

@@ -78,7 +78,7 @@ _LOGS_OF_CASES = (
 def _case(logs: tuple[_Log, ...], draw: random.Random | None = None) -> AskedCase:
     """`draw` brings the segments of a drawn case into any order."""
     rows = [row for log in logs for row in log.rows]
-    segments = frame(draw.sample(rows, len(rows)) if draw else rows, _SCHEMA)
+    segments = frame(rows, _SCHEMA, draw)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(

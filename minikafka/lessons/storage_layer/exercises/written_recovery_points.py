@@ -38,7 +38,7 @@ Event = tuple[str, int, str, int]
 
 def _case(now: int, happened: Sequence[Event] = _EVENTS, draw: random.Random | None = None) -> AskedCase:
     """`happened`: the events, by time; `draw` brings those of a drawn case into any order."""
-    events = frame(draw.sample(happened, len(happened)) if draw else list(happened), _SCHEMA)
+    events = frame(happened, _SCHEMA, draw)
 
     def expected() -> list[tuple[str, int]]:
         return as_rows(

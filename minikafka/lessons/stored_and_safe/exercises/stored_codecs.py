@@ -32,8 +32,6 @@ def _stored(
             sequence += 40
     workload = Workload.parse("\n".join(lines))
     rows = [(t, append.batches[0].codec, bool(append.batches[0].marker)) for t, append in workload.appends]
-    if draw:
-        draw.shuffle(rows)
 
     def answer(observations: Observations) -> list[tuple[int, str]]:
         """By the bytes that the log has grown by: which codec makes the batch about as large?"""
@@ -42,7 +40,7 @@ def _stored(
         return [(t, _codec_of(append.batches[0], grown[t])) for t, append in workload.appends]
 
     name = "" if draw else f"compression.type={topic}"
-    return WitnessedCase(name, (frame(rows, _SCHEMA), topic), workload, answer)
+    return WitnessedCase(name, (frame(rows, _SCHEMA, draw), topic), workload, answer)
 
 
 def _codec_of(batch: Any, size: int) -> str:

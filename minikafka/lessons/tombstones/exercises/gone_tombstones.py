@@ -34,8 +34,7 @@ def _case(name: str, story: str, retention_ms: int = 1000, draw: random.Random |
             lines += _TURN
             turns.append((at, len(lines) - 2))  # the line of settings is no operation
     times = [(at,) for at, _ in turns]
-    rows, runs = (draw.sample(table, len(table)) if draw else table for table in (written, times))
-    tombstones, cleanings = frame(rows, "offset BIGINT, t BIGINT"), frame(runs, "t BIGINT")
+    tombstones, cleanings = frame(written, "offset BIGINT, t BIGINT", draw), frame(times, "t BIGINT", draw)
 
     def expected() -> list[tuple[int, int | None]]:
         return as_rows(

@@ -31,8 +31,7 @@ def _case(
     first; `keys`: how many fit the offset map; `end`: where the last cleaning ended. `draw` brings the rows of a drawn
     case into any order.
     """
-    words = rows.split()
-    records = frame([_row(word) for word in (draw.sample(words, len(words)) if draw else words)], _SCHEMA)
+    records = frame([_row(word) for word in rows.split()], _SCHEMA, draw)
 
     def expected() -> list[int]:
         return as_rows(

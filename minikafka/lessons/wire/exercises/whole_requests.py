@@ -1,7 +1,7 @@
 """After which piece of a stream each request is whole, in Spark."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
@@ -20,16 +20,16 @@ def _case(
     name: str,
     requests: dict[str, Sequence[int]],
     pieces: Sequence[tuple[str, int]],
-    order: Callable[[list], list] = list,
+    draw: random.Random | None = None,
 ) -> AskedCase:
-    """`pieces`: connection and number of bytes, in the order in which they arrive; `order`: of the rows of the tables."""
+    """`pieces`: connection and number of bytes, in the order in which they arrive; `draw` brings the rows of a drawn case into any order."""
     arrived = [(connection, place, count) for place, (connection, count) in enumerate(pieces)]
     sent = [
         (connection, number, len(framed_request(number)) - 4)
         for connection, numbers in requests.items()
         for number in numbers
     ]
-    tables = frame(order(arrived), _PIECES), frame(order(sent), _REQUESTS)
+    tables = frame(arrived, _PIECES, draw), frame(sent, _REQUESTS, draw)
 
     def expected() -> list[tuple[str, int, int]]:
         return as_rows(
@@ -80,7 +80,7 @@ def _drawn(draw: random.Random) -> AskedCase:
         coming[name] = [end - begin for begin, end in pairwise([0, *sorted({min(place, ends[-1]) for place in near})])]
     turns = [name for name in coming for _ in coming[name]]
     pieces = [(name, coming[name].pop(0)) for name in draw.sample(turns, len(turns))]
-    return _case("", requests, pieces, lambda rows: draw.sample(rows, len(rows)))
+    return _case("", requests, pieces, draw)
 
 
 def _whole(*, prefix=4, enough=lambda total, end: total >= end, apart=True, per_request=False):
