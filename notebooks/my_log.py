@@ -9,7 +9,9 @@ those who go on *Producers and transactions* (8, 9).
 
 The questions: 1. the .log of one segment, 2. the offset index, 3. the time index, 4. rolling, 5. reads, 6. recovery,
 7. leader epochs, 8. producer snapshots, 9. transactions. `read` is called in 5 alone, `clean=False` is given in 6
-alone. From 5 on the log is also closed and opened again within a story.
+alone. From 5 on the log is also closed and opened again within a story. Not asked are batches that a producer repeats
+or sends in the wrong order, leader epochs lower than the last one, rolling by age, and what a recovery finds of epochs
+and transactions.
 
 The files are Kafka's: `.log` (1), `.index` (2) and `.timeindex` (3) for each segment, `leader-epoch-checkpoint` (7), a
 `.snapshot` of the producers wherever a segment begins and at the log's end when it is closed (8), a `.txnindex` for a

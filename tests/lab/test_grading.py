@@ -434,11 +434,35 @@ def test_a_notebook_that_is_replaced_while_it_is_read_brings_no_foreign_answer(t
         (["mark = 4", PREDICTIONS[0].format("mark"), "mark = 5"], 4),
         (["from builtins import OSError", PREDICTIONS[0].format("OSError")], "OSError"),
         (["mark = mark", PREDICTIONS[0].format("mark")], "mark"),
+        (["mark, other = 5, 3", PREDICTIONS[0].format("mark")], 5),
+        (["[other, mark] = 3, 5", PREDICTIONS[0].format("mark - other")], 2),
+        (["other = mark = 5", PREDICTIONS[0].format("mark")], 5),
+        (["mark = 2\nmark += 3", PREDICTIONS[0].format("mark")], 5),
+        ([PREDICTIONS[0].format("(mark := 5)")], 5),
+        ([PREDICTIONS[0].format("5").replace(", 5, ", ", answer=5, run=")], 5),
+        ([PREDICTIONS[0].format("5").replace("predict", "minikafka.lab.predict")], 5),
+        (['predict(run=lambda: 3, answer=5, question="How many?", name="how-many")'], 5),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_given_by_a_variable(tmp_path, cells, value):
     notebook(tmp_path, *cells)
     assert [value_of(answer) for answer in read(tmp_path / LESSON, tmp_path).answers.values()] == [value]
+
+
+@pytest.mark.parametrize(
+    "code, set_by",
+    [
+        ("if late:\n    mark = 3\nelse:\n    mark = 4", "if late:"),
+        ("first, *mark = 1, 2", "first, *mark = (1, 2)"),
+        ("mark = []\nmark.append(3)", "mark.append(3)"),
+        ("for mark in range(4): pass", "for mark in range(4):"),
+    ],
+)
+def test_a_variable_whose_value_is_not_known_is_told_with_what_sets_it(tmp_path, code, set_by):
+    notebook(tmp_path, code, PREDICTIONS[0].format("[mark]"))
+    (answer,) = read(tmp_path / LESSON, tmp_path).answers.values()
+    with pytest.raises(ValueError, match=re.escape(f"mark is no plain value: it is set by `{set_by}`")):
+        value_of(answer)
 
 
 def test_nobody_waits_for_a_pipe_that_replaces_a_notebook(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from minikafka.common.python_source import parse
 from minikafka.lab.lesson_folders import lesson_folders
 
 _ID = re.compile("[a-z0-9]+(-[a-z0-9]+){0,3}")
+_PARAMETERS = ("name", "question", "answer")
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,13 @@ def is_id(name: str) -> bool:
 
 
 def predict_call_of(node: ast.AST) -> PredictCall | None:
-    """What `node` says if it is a call of `predict`; None for anything else."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "predict":
-        match node.args:
-            case [ast.Constant(str(name)), ast.Constant(str(question)), answer, *_] if is_id(name):
+    """What `node` says if it is a call of `predict` or `lab.predict`; None for anything else."""
+    if isinstance(node, ast.Call) and "predict" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+        given = dict(zip(_PARAMETERS, node.args)) | {each.arg: each.value for each in node.keywords}
+        match [given.get(parameter) for parameter in _PARAMETERS]:
+            case [ast.Constant(str(name)), ast.Constant(str(question)), ast.expr() as answer] if is_id(name):
                 return PredictCall(name, question, answer)
-            case [ast.Constant(str(question)), answer, *_]:
+            case [ast.Constant(str(question)), ast.expr() as answer, _]:
                 return PredictCall("", question, answer)
     return None
 

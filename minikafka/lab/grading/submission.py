@@ -151,8 +151,23 @@ def read(notebook: Path, directory: Path) -> Answered:
     return found
 
 
+@dataclass(frozen=True)
+class _NotRead:
+    """Stands for a variable whose value is not known, because notebooks are read and not run. `set_by`: the first line
+    of the statement that sets it.
+    """
+
+    variable: str
+    set_by: str
+
+    def __repr__(self) -> str:
+        return self.variable
+
+
 class _WithVariables(ast.NodeTransformer):
-    """Puts what a variable was last set to before statement `place` where its name stands; other names stay."""
+    """Puts what a variable was last set to before statement `place` where its name stands; names of what is imported or
+    defined, and those that nothing sets, stay.
+    """
 
     def __init__(self, code: NotebookCode, place: int):
         self._code, self._place, self._left = code, place, _MOST_PARTS
@@ -164,13 +179,50 @@ class _WithVariables(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         binding = self._code.last_binding(node.id, self._place)
-        match binding:
-            case ast.Assign([ast.Name()], value) | ast.AnnAssign(ast.Name(), _, ast.expr() as value):
-                before, self._place = self._place, self._code.statements.index(binding)
-                found = self.of(value)
-                self._place = before
-                return found
-        return node
+        if binding is None or _imports_or_defines(binding, node.id):
+            return node
+        value = _value_given_to(node.id, binding)
+        if value is None:
+            return ast.Constant(_NotRead(node.id, ast.unparse(binding).partition("\n")[0][:80]))
+        before, self._place = self._place, self._code.statements.index(binding)
+        found = self.of(value)
+        self._place = before
+        return found
+
+
+def _imports_or_defines(statement: ast.stmt, name: str) -> bool:
+    for node in ast.walk(statement):
+        match node:
+            case ast.alias(name=found, asname=None) | ast.alias(asname=str(found)) if found in (name, "*"):
+                return True
+            case ast.FunctionDef(name=found) | ast.ClassDef(name=found) if found == name:
+                return True
+    return False
+
+
+def _value_given_to(name: str, statement: ast.stmt) -> ast.expr | None:
+    """What an assignment gives to the variable; None where that cannot be seen."""
+    match statement:
+        case ast.Assign(targets, value):
+            given = (_part_for(name, target, value) for target in targets)
+            return next((each for each in given if each is not None), None)
+        case ast.AnnAssign(ast.Name(), _, ast.expr() as value):
+            return value
+        case ast.AugAssign(ast.Name(), operation, value):
+            return ast.BinOp(ast.Name(name, ast.Load()), operation, value)
+    return None
+
+
+def _part_for(name: str, target: ast.expr, value: ast.expr) -> ast.expr | None:
+    """As in `low, high = 3, 5`; None where `target` has not the variable, or more than a name in it."""
+    match target, value:
+        case ast.Name(id=id), _ if id == name:
+            return value
+        case ast.Tuple(targets) | ast.List(targets), ast.Tuple(values) | ast.List(values):
+            if len(targets) == len(values) and all(isinstance(each, ast.Name) for each in targets):
+                given = {target.id: value for target, value in zip(targets, values)}  # type: ignore[attr-defined]
+                return given.get(name)
+    return None
 
 
 def value_of(answer: ast.expr) -> object:
@@ -184,8 +236,13 @@ def value_of(answer: ast.expr) -> object:
 
 
 def _value_of(answer: ast.expr) -> object:
+    if isinstance(answer, ast.Constant) and isinstance(answer.value, _NotRead):
+        unknown = answer.value
+        raise ValueError(f"{unknown} is no plain value: it is set by `{unknown.set_by}`")
     if isinstance(answer, ast.Name):
         return answer.id
+    if isinstance(answer, ast.NamedExpr):
+        return _value_of(answer.value)
     if isinstance(answer, ast.Tuple | ast.List):
         values = map(_value_of, answer.elts)
         return tuple(values) if isinstance(answer, ast.Tuple) else list(values)
