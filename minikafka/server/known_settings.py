@@ -1,7 +1,8 @@
 """Which settings of a broker there are, and which of them have an effect here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from minikafka.common.config_def import invalid_value
 from minikafka.common.errors import ConfigException
 from minikafka.log.cleaner.cleaner_config import CONFIG as CLEANER_CONFIG
 from minikafka.log.manager.broker_settings import LOG_SETTINGS
@@ -24,9 +25,14 @@ def settings_without_effect(names: Iterable[str]) -> list[str]:
     ]
 
 
-def require_known(names: Iterable[str]) -> None:
-    """Raises ConfigException for a setting that Kafka does not know: Kafka ignores it, with a warning in its log."""
+def require_known(settings: Mapping[str, object]) -> None:
+    """Raises ConfigException for a setting that Kafka does not know (Kafka ignores it, with a warning in its log).
+
+    Raises it, too, for None where a setting must have a value.
+    """
     known = kafka_config_def().config_keys
-    for name in sorted(names):
-        if name not in known and not name.startswith(_PREFIX):
+    for name in sorted(settings, key=str):
+        if name not in known and not str(name).startswith(_PREFIX):
             raise ConfigException(f"Unknown configuration {name}: Kafka has no setting of that name")
+        if settings[name] is None and name in known and known[name].default is not None:
+            raise invalid_value(name, None, "Value must be non-null")

@@ -107,6 +107,7 @@ def test_settings_with_their_sources(server):
     assert of_all_brokers(server) == {"min.insync.replicas": "1"}
 
 
+@pytest.mark.slow
 def test_changed_settings_are_those_of_running_logs_and_stay(server):
     alter(server, "TOPIC", "shop", retention_ms=("SET", "1000"), cleanup_policy=("APPEND", "delete"))
     alter(server, "BROKER", "1", log_segment_bytes=("SET", "2000000"))
@@ -200,6 +201,7 @@ def test_the_cluster(server):
     assert cluster.controller.id == 1 and len(cluster.cluster_id) == 22 and len(cluster.authorized_operations) == 7
 
 
+@pytest.mark.slow
 def test_kafka_python(server):
     from kafka import KafkaAdminClient, KafkaProducer
     from kafka import TopicPartition as Partition

@@ -13,6 +13,7 @@ from tests.librdkafka_clients import Consumer
 PATIENCE_S = 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_requests_are_answered_and_the_broker_ends_while_a_log_is_cleaned(tmp_path, monkeypatch, end):
     began = threading.Event()

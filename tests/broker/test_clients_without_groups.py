@@ -145,6 +145,7 @@ def test_kafka_python(address):
     producer.close()
 
 
+@pytest.mark.slow
 def test_aiokafka(address):
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
     from aiokafka import TopicPartition as Partition

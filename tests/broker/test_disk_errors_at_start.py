@@ -101,6 +101,7 @@ def segments(directory):
     return {file.name: file.read_bytes() for file in sorted((directory / "broker-0" / "t-0").glob("*.log"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "goes_on", "step"),
     [

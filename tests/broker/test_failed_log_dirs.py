@@ -102,6 +102,7 @@ def test_a_node_is_started_once_and_stopped_as_often_as_one_likes(tmp_path, by_h
     again.stop()
 
 
+@pytest.mark.slow
 def test_starts_that_are_refused_leave_no_descriptor_open(tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "dear").write_text("")
@@ -155,6 +156,7 @@ def test_a_start_fails_when_the_only_directory_fails_meanwhile(tmp_path, halted,
     again.stop()
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_missing_at_a_start_is_asked_for(two_dirs, tmp_path):
     """Its disk may not be mounted: its partitions would begin anew, empty."""
     make_topic(two_dirs, "t", 4)

@@ -529,6 +529,7 @@ def test_partitions_are_told_page_by_page(three, limit, cursor, told, next_curso
     assert rest == next_cursor
 
 
+@pytest.mark.slow
 def test_of_a_new_topic_only_who_may_see_them_is_told_the_settings(guarded):
     guarded.authorizer.allowed |= {(AclOperation.CREATE, TOPIC, name) for name in ("a", "b")}
     guarded.authorizer.allowed |= {(AclOperation.DESCRIBE_CONFIGS, TOPIC, "a")}

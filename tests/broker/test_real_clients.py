@@ -158,6 +158,7 @@ def test_kafka_python_writes_and_reads(address):
     assert found == {number: b"%d" % number for number in range(100)}
 
 
+@pytest.mark.slow
 def test_kafka_python_reads_in_a_fetch_session(tmp_path):
     from kafka import KafkaConsumer
     from kafka import TopicPartition as Partition

@@ -51,6 +51,7 @@ def text_of(view):
     return captured.get()
 
 
+@pytest.mark.slow
 def test_the_view(tmp_path):
     server = BrokerServer([tmp_path / "data"], {"listeners": "PLAINTEXT://127.0.0.1:0", "num.partitions": "3"})
     server.start()

@@ -170,6 +170,7 @@ def test_after_a_refusal_by_newer_knowledge_the_metadata_are_waited_for(stand, e
     assert not one.partition.partition_state.is_inflight
 
 
+@pytest.mark.slow
 def test_any_other_refusal_is_tried_again(stand):
     settled = {*NEWS_WILL_COME, Errors.OPERATION_NOT_ATTEMPTED, Errors.INELIGIBLE_REPLICA}
     for error in set(Errors) - {Errors.NONE}:

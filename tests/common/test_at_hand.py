@@ -80,6 +80,7 @@ def test_with_little_at_hand_the_bytes_are_the_same(tmp_path):
     assert left[0] == left[1] and len(left[0]) > 20
 
 
+@pytest.mark.slow
 def test_importing_the_core_takes_nothing_that_a_browser_lacks():
     modules = ", ".join(
         f"minikafka.{name}"

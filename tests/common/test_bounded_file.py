@@ -47,6 +47,7 @@ def test_a_snapshot_of_zeros_is_refused_by_its_version(tmp_path):
         read_snapshot(file)
 
 
+@pytest.mark.slow
 def test_a_transaction_index_is_read_piece_by_piece(tmp_path):
     file = tmp_path / "00000000000000000007.txnindex"
     txns = [AbortedTxn(n, 10 * n, 10 * n + 5, 10 * n + 6) for n in range(1, 10_001)]

@@ -32,6 +32,7 @@ def test_the_file_has_the_new_content_at_the_end_and_the_old_one_after_an_error(
     assert file.read_bytes() == b"new" and os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.slow
 def test_a_killed_writers_draft_is_removed_and_a_living_ones_is_not(tmp_path):
     file = tmp_path / "file"
     subprocess.run([sys.executable, "-c", KILLED, file], timeout=60)

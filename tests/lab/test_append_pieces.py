@@ -143,6 +143,7 @@ def test_refusals_tell_step_and_leftovers():
     assert "object at" not in str(refusals) and "<table>" in refusals._repr_html_()
 
 
+@pytest.mark.slow
 def test_an_append_that_is_not_refused_is_an_error():
     with pytest.raises(AssertionError, match="was to be refused"):
         refuse("nothing", "append_as_leader [1x10]")

@@ -47,6 +47,7 @@ def replacement():
     return CrashTheatre(log).stop_in(lambda: replace_by_copies(log, [0, 6], [12, 18]), only=["rename"])
 
 
+@pytest.mark.slow
 def test_a_torn_batch_is_cut_off_and_a_whole_one_stays(append):
     torn = [frame for frame in append.frames if frame.caption.startswith("the power fails")]
     assert [frame.left for frame in torn] == [20, 40, 60, 80, 100]
@@ -64,6 +65,7 @@ def test_a_replacement_is_undone_or_completed(replacement):
     assert {"1", "2", "3", "5"} <= phases <= {"", *"1234567"}
 
 
+@pytest.mark.slow
 def test_a_frame_s_directory_is_what_the_crash_left(replacement):
     frame, directory = replacement.frames[7], replacement.directory(7)
     assert tuple(sizes(directory).items()) == frame.before
@@ -72,6 +74,7 @@ def test_a_frame_s_directory_is_what_the_crash_left(replacement):
     assert tuple(sizes(directory).items()) == frame.after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["append", "replacement"])
 def test_every_frame_has_a_picture_and_a_text(stage, request):
     theatre = request.getfixturevalue(stage)

@@ -313,6 +313,7 @@ def test_a_lesson_of_the_course_that_fails_is_told_in_one_line(tmp_path, monkeyp
         answer_key_module.answer_key(tmp_path / LESSON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_ids", [True, False], ids=["with ids", "as notebooks were before predictions had ids"])
 def test_a_translated_lesson_counts_as_the_lesson(tmp_path, monkeypatch, with_ids):
     name, question = "update-beyond-log-end", "The log ends at 10. What does update_high_watermark(12) return?"

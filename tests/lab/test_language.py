@@ -76,6 +76,7 @@ def said_of_the_lesson():
         yield from (step.text for step in method_of(method.__code__).steps)
 
 
+@pytest.mark.slow
 def test_all_that_the_lab_says_in_the_lesson_is_in_the_catalogue():
     said = {*literals_said(), *said_of_the_lesson()}
     assert len(said) > 200 and said - CATALOGUE.keys() == set()
@@ -102,6 +103,7 @@ def misspaced(words):
     return [found for rule in rules for found in re.findall(rule, code)]
 
 
+@pytest.mark.slow
 def test_chinese_and_latin_letters_are_spaced_by_one_rule():
     with_values = {"：", "，", "；", "。", "、"}
     assert [found for said in CATALOGUE.values() if said not in with_values for found in misspaced(said)] == []

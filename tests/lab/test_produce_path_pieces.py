@@ -124,6 +124,7 @@ def test_a_box_has_a_label_for_each_partition_and_is_ticked_one_by_one():
     assert "request 1 waits for HW 2 of orders-0 and HW 1 of orders-1, until 500 ms" in str(boxes.frames[0])
 
 
+@pytest.mark.slow
 def test_the_map_marks_where_the_request_is(path):
     assert station_of("ProduceHandler.handle_produce_request") == "KafkaApis"
     assert station_of("DelayedProduce.try_complete") == PURGATORY

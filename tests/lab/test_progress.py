@@ -300,6 +300,7 @@ def test_the_map_of_an_empty_file(desk):
     assert str(ProgressMap(LESSONS, read(desk))).endswith("\n0 of 2 predictions, 0 of 1 exercises, 0 of 3 rungs")
 
 
+@pytest.mark.slow
 def test_my_progress_shows_the_course(desk):
     (desk / FILE).write_text(ORIGINAL_CONTENT)
     assert re.search(r"^02 +Segments ", str(my_progress()), re.MULTILINE)

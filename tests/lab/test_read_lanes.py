@@ -64,6 +64,7 @@ def test_a_cut_batch_is_told(log):
     assert "the first batch is cut" in frame.lanes[0].words and "without min_one_message" in frame.caption
 
 
+@pytest.mark.slow
 def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
     lanes = ReadLanes(log)
     for start in range(17):

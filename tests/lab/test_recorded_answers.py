@@ -97,6 +97,7 @@ def test_files_are_the_same_when_they_are_read_again():
     assert files_of(json.loads(json.dumps(files_as_json(files)))) == files
 
 
+@pytest.mark.slow
 def test_recorded_files_are_compared_with_those_of_now_and_a_line_says_so():
     asked = json.dumps([OF_FILES[0][1].partition("\n")[2], "append_as_leader [7x10]\n"])
     done = subprocess.run([sys.executable, "-c", FILES_ALONE], input=asked, capture_output=True, text=True)

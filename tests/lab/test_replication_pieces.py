@@ -179,6 +179,7 @@ def test_what_came_and_what_was_cut_is_marked():
     assert [str(record) for record in marked(first, moment(a, c)).lanes[0].records] == ["a/0", "+c/1"]
 
 
+@pytest.mark.slow
 def test_every_moment_has_a_picture_and_a_text():
     lanes = lanes_of(2, unclean=True)
     fast_failovers(lanes)

@@ -121,6 +121,7 @@ def test_a_reply_refutes_each_wrong_option(lesson, question):
     assert [*question.replies] == question.wrong() and all(question.replies.values())
 
 
+@pytest.mark.slow
 def test_a_place_or_a_length_does_not_give_the_right_option_away():
     chosen = [question for question in QUESTIONS if question.kind in (quiz.CHOOSE, quiz.FIRST)]
     places = [question.solved() for question in chosen]
@@ -152,6 +153,7 @@ def test_a_lesson_ends_with_a_card_of_five_lines_a_picture_and_a_table(text):
     assert 3 <= len(rows) <= 10
 
 
+@pytest.mark.slow
 def test_every_lesson_has_its_card_on_the_page_of_cards():
     page = cards.page_of_cards()
     headings = re.findall(r"^## (\d\d[ab]?) ", page, re.MULTILINE)
@@ -159,6 +161,7 @@ def test_every_lesson_has_its_card_on_the_page_of_cards():
     assert cards.printed_cards().count("<img ") == cards.printed_cards().count("<table>") == len(LESSONS)
 
 
+@pytest.mark.slow
 def test_letters_in_printed_pictures_have_about_six_points():
     printed = re.findall(
         r'--picture: ([\d.]+)mm.*?<img src="\.\./diagrams/(\w+\.svg)"', cards.printed_cards(), re.DOTALL
@@ -169,6 +172,7 @@ def test_letters_in_printed_pictures_have_about_six_points():
         assert 10 * float(width) / units * 72 / 25.4 > 5.9 and float(width) <= 188, name
 
 
+@pytest.mark.slow
 def test_the_site_draws_the_pictures_of_the_cards():
     [page] = [page for page in pages_of_texts() if page.source == "teaching/cards.md"]
     assert page.body.count("<svg") == len(LESSONS) and "<img" not in page.body

@@ -50,6 +50,7 @@ def test_a_query_is_not_judged_and_not_kept_as_a_try(told, bounded, monkeypatch)
     assert not verdict
 
 
+@pytest.mark.slow
 def test_a_rung_is_judged_by_the_engine_s_own_method_and_a_line_names_it(told):
     assert clamps.check(clamps.solved_by()).state == CORRECT
     assert "minikafka's own `Log.update_high_watermark` is the judge. Tests hold it" in told[0]

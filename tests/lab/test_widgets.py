@@ -61,6 +61,7 @@ def pictures_of(log):
     ]
 
 
+@pytest.mark.slow
 def test_the_slider_chooses_the_frame(log):
     """The buttons move the slider in the browser: tests/slow/browser presses them."""
     for player in pictures_of(log):
@@ -82,6 +83,7 @@ def test_every_frame_has_a_picture_of_the_right_width_and_a_text(log):
                 assert picture.getElementsByTagName("title")[0].firstChild.data
 
 
+@pytest.mark.slow
 def test_all_words_of_a_picture_can_be_read(log):
     for player in pictures_of(log):
         assert unreadable(player.pictures[-1]) == [], player.pictures[-1]
@@ -101,6 +103,7 @@ def test_what_cannot_be_read_is_found(words, told):
     assert unreadable(drawing.svg(100, 50, body, "words")) == told
 
 
+@pytest.mark.slow
 def test_a_page_without_kernel_shows_the_same(log):
     for player in pictures_of(log):
         bundle = player._repr_mimebundle_()
@@ -109,6 +112,7 @@ def test_a_page_without_kernel_shows_the_same(log):
         assert bundle["text/html"] == player._repr_mimebundle_()["text/html"]
 
 
+@pytest.mark.slow
 def test_the_picture_changes_in_the_browser_without_the_kernel(log):
     player = pictures_of(log)[0]
     assert player.link.source == (player.slider, "value") and player.link.target[1] == "selected_index"
@@ -198,6 +202,7 @@ def test_the_microscope_reads_every_field(log):
     assert "none, CreateTime" in str(player)
 
 
+@pytest.mark.slow
 def test_the_microscope_tells_markers_headers_and_what_is_compressed():
     marker = str(microscope(Batch.parse("[commit pid=7 epoch=1 coordinator_epoch=3]").encode(0)))
     assert "control" in marker and "version 0, COMMIT" in marker and "coordinator epoch 3" in marker

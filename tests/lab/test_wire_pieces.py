@@ -87,6 +87,7 @@ def test_every_byte_of_a_request_belongs_to_one_field():
     assert field_named(request, "correlationId").value == "77"
 
 
+@pytest.mark.slow
 def test_a_request_is_shown_in_every_version():
     player = in_versions(_produce_request(), range(3, 14))
     assert len(player.frames) == 11 and player.frame.version == 10

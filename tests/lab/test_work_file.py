@@ -85,6 +85,7 @@ def test_where_both_were_written_in_both_are_kept(file, desk):
     assert "stays" not in told[0] and "already" in told[0]
 
 
+@pytest.mark.slow
 def test_of_two_desks_the_later_outcome_and_the_earlier_success_are_known(tmp_path, desk):
     one = {**progress._new_entry(), "tries": 3, "outcome": "not yet", "last": "2026-01-03T00:00:00Z"}
     done = {"outcome": "correct", "done": "2026-01-02T00:00:00Z", "tries_until_done": 2, "tries": 2}

@@ -540,6 +540,7 @@ print("looked up")
 """
 
 
+@pytest.mark.slow
 def test_an_index_is_read_where_a_full_file_system_in_memory_has_no_block_for_its_hole(tmp_path):
     """A read through the mapping would end the process there (SIGBUS)."""
     mounted = f'mount -t tmpfs -o size=3m tmpfs {tmp_path} 2>/dev/null || exit 77; cd {tmp_path}; exec "$@"'

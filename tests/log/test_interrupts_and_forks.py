@@ -60,6 +60,7 @@ class TimesUp(Exception):
     """What a handler of SIGALRM raises, for instance."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exception", [KeyboardInterrupt, *(pytest.param(each, marks=pytest.mark.slow) for each in (MemoryError, TimesUp))]
 )
@@ -99,6 +100,7 @@ def test_ctrl_c_in_a_read_changes_nothing(tmp_path, monkeypatch):
         assert [bytes(each.value) for each in log.read(0).records.records()] == [b"0", b"1"]
 
 
+@pytest.mark.slow
 def test_a_process_without_descriptors_appends_as_before(tmp_path):
     """As Kafka, whose indexes are mapped: a page's first entry takes no descriptor."""
     with Log.open(tmp_path / "t-0", {"index.interval.bytes": 1}) as log:
@@ -157,6 +159,7 @@ def _refused_in_a_child(log, told):
     told.put([bytes(each.value) for each in log.read(0).records.records()])
 
 
+@pytest.mark.slow
 def test_a_forked_process_may_read_the_log_and_not_change_it(tmp_path):
     fork = multiprocessing.get_context("fork")
     with Log.open(tmp_path / "t-0") as log:

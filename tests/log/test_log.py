@@ -477,6 +477,7 @@ def test_settings_can_be_changed(open_log):
     assert old.retention_ms == 604_800_000 and log.config.retention_ms == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint32, np.uint64])
 def test_offsets_may_be_numbers_of_numpys(tmp_path, time, kind):
     """What is counted on from them does not overflow in their width."""
@@ -540,6 +541,7 @@ def test_an_unreadable_file_stops_the_load(open_log, tmp_path, monkeypatch):
         open_log()
 
 
+@pytest.mark.slow
 def test_readers_run_beside_a_writer(tmp_path):
     scheduler = KafkaScheduler()
     scheduler.startup()
@@ -647,6 +649,7 @@ def test_a_name_that_is_no_partitions_leaves_no_directory(tmp_path):
     assert not [*tmp_path.iterdir()], "no broker would start beside one"
 
 
+@pytest.mark.slow
 def test_a_log_of_a_running_broker_is_not_opened_beside_it(tmp_path):
     with Broker(tmp_path, topics={"t": 1}) as broker:
         broker.append("t", 0, b"a")

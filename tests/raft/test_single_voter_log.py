@@ -35,6 +35,7 @@ class Killed(BaseException):
     pass
 
 
+@pytest.mark.slow
 def test_killed_after_any_change_of_the_disk(tmp_path):
     """What was appended before stays; of what was being appended all is there, or nothing."""
     number, is_over = 0, False
@@ -82,6 +83,7 @@ def test_a_torn_batch_goes(tmp_path):
     log.close()
 
 
+@pytest.mark.slow
 def test_another_log_on_the_directory_is_refused(tmp_path):
     log = opened(tmp_path)
     with pytest.raises(KafkaStorageException, match="Failed to acquire the lock"):

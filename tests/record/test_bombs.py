@@ -156,6 +156,7 @@ def test_tiny_records_are_handed_out_in_bounded_memory(tmp_path):
     assert memory_of(code, file) < 200
 
 
+@pytest.mark.slow
 def test_what_is_handed_out_has_a_limit():
     size = 20 * MIB
     batch = RecordBatch(long_value_bomb(size))

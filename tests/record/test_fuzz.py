@@ -45,6 +45,7 @@ def _attempt(read) -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic", [0, 1, 2])
 @pytest.mark.parametrize("way", ["memory", "file"])
 def test_damaged_batches_raise_kafkas_exceptions_only(batches, tmp_path, magic, way):

@@ -78,6 +78,7 @@ def test_on_a_full_disk_none_is_kept_and_the_next_fetch_tries_again(cache, java_
     assert class_archive.java_option(java_home(), ["a.jar"]) and len(list(cache.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_what_a_killed_fetch_was_making_goes_at_the_next(cache, java_writes):
     code = "from minikafka.jvm.cache import scratch_in_cache\nwith scratch_in_cache() as made:\n"
     code += "    print(made, flush=True)\n"

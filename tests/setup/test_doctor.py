@@ -31,6 +31,7 @@ def test_an_unknown_command_is_refused_by_name(run):
     assert "no-such-command" in result.output
 
 
+@pytest.mark.slow
 def test_the_doctor_finds_all_that_the_tests_need(run):
     result = run("doctor")
     for what in (

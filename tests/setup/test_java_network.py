@@ -68,6 +68,7 @@ def test_each_variable_that_names_a_bundle_is_heard(plain_network, variable, mon
     assert company in java_network.trusted_certificates()
 
 
+@pytest.mark.slow
 def test_what_is_no_bundle_does_no_harm(plain_network, monkeypatch, tmp_path):
     known = java_network.trusted_certificates()
     (tmp_path / "nothing.pem").write_text("no certificate")

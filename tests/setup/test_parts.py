@@ -48,6 +48,7 @@ def test_where_nothing_can_be_written_nothing_is_noted(tmp_path):
     assert blocked.read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_the_makefile_asks_for_the_part_and_notes_it_when_the_tests_have_passed(tmp_path):
     def parts(*options):
         environment = {**os.environ, "MINIKAFKA_CACHE": str(tmp_path)}

@@ -23,6 +23,7 @@ def examples_of(page):
     return re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "number", "printed", "logs"),
     [
@@ -92,6 +93,7 @@ def test_each_room_has_a_page_with_its_parts(room):
     assert list(dict.fromkeys(parts)) == ["Invariants", "The way of", "Types to read first", "Tests that hold it"]
 
 
+@pytest.mark.slow
 def test_the_pages_of_rooms_name_classes_and_methods_that_exist():
     package = REPOSITORY / "minikafka"
     sources = "\n".join(path.read_text(encoding="utf-8") for path in [*package.rglob("*.py"), *package.rglob("*.pyi")])

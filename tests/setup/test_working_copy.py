@@ -125,6 +125,7 @@ def test_what_was_laid_out_by_a_start_that_was_killed_follows_the_course(course,
     assert working_copy.lay_out(course, table) == [table / "01-segments.ipynb"]
 
 
+@pytest.mark.slow
 def test_the_pictures_of_a_lesson_lie_in_the_working_copy(table):
     working_copy.lay_out(COURSE, table)
     for name in ("03-high-watermark.ipynb", "zh/03-high-watermark.ipynb"):
@@ -301,6 +302,7 @@ working_copy.lay_out(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["01-segments.ipynb", "0.log", working_copy.LAID_OUT])
 def test_what_a_start_left_that_was_killed_is_removed_by_the_next_and_nothing_else(course, table, name):
     if name == working_copy.LAID_OUT:

@@ -55,6 +55,7 @@ def bytes_read(monkeypatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.slow
 def test_large_batches_are_not_read(tmp_path, bytes_read):
     log = segment(tmp_path, *(batch(offset, LARGE) for offset in range(100)))
     found = rows(log.parent, table="batches", checkCrcs="false")

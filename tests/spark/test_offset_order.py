@@ -84,6 +84,7 @@ def test_tables_and_bounds_tell_it_too(copy, table, option):
         rebase(log, position, was)
 
 
+@pytest.mark.slow
 def test_headers_alone_tell_it_too(tmp_path):
     directory = tmp_path / "t-0"
     directory.mkdir()

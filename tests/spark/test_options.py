@@ -124,6 +124,7 @@ def test_a_subscribed_topic_that_goes_away_ends_a_stream(one, tmp_path):
         by_pattern.latestOffset(end, ReadAllAvailable())
 
 
+@pytest.mark.slow
 def test_what_is_gone_is_passed_over_without_fail_on_data_loss(one, tmp_path, caplog):
     copy = Path(shutil.copytree(one.directory, tmp_path / one.directory.name))
     first, second, *_ = sorted(copy.glob("*.log"))
@@ -161,6 +162,7 @@ def test_an_offset_behind_the_high_watermark_is_told_with_what_to_do(one, tmp_pa
         rows(copy, startingOffsets='{"drawn": {"3": 60}}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 7, 30, 10_000])
 def test_no_task_has_more_records_than_allowed(one, most):
     parts = offsets(batches_of(one.directory, (), None, {"maxRecordsPerPartition": str(most)}))
@@ -218,6 +220,7 @@ def test_offsets_name_each_partition_that_is_read(one, tmp_path):
     assert {row["partition"] for row in rows(tmp_path, **only)} == {4}
 
 
+@pytest.mark.slow
 def test_more_tasks_than_can_be_planned_are_refused(tmp_path):
     directory = tmp_path / "t-0"
     directory.mkdir()

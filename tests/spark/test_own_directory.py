@@ -37,6 +37,7 @@ def process(tmp_path):
         each.communicate()
 
 
+@pytest.mark.slow
 def test_it_goes_when_python_ends(tmp_path, process):
     one, other = process(), process()
     assert one.directory != other.directory and (one.directory / "file").exists()
@@ -44,6 +45,7 @@ def test_it_goes_when_python_ends(tmp_path, process):
     assert list(tmp_path.iterdir()) == [other.directory]
 
 
+@pytest.mark.slow
 def test_that_of_a_killed_process_goes_when_the_next_one_begins(tmp_path, process):
     killed, living = process(), process()
     killed.kill()
@@ -85,6 +87,7 @@ print(place.parent, place == own_directory.own_memory(), place == own_directory.
     assert not [*memory.iterdir(), *other.iterdir()]
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_no_process_s_is_left_alone_while_it_is_locked(tmp_path, process):
     import fcntl
 

@@ -97,6 +97,7 @@ def test_small_tasks_and_small_pieces_give_every_record_once(one, max_bytes, pie
     assert seen_in(one.directory, maxBytesPerTask=max_bytes) == one.records
 
 
+@pytest.mark.slow
 def test_large_segments_are_split_and_small_ones_share_a_task(one):
     def tasks(**options):
         return len(batches_of(one.directory, (), None, options))
@@ -106,6 +107,7 @@ def test_large_segments_are_split_and_small_ones_share_a_task(one):
     assert tasks(maxBytesPerTask=1000) > one.segments
 
 
+@pytest.mark.slow
 def test_offsets_bound_a_query(one):
     first, last = one.records[0].offset, one.records[-1].offset
     for start, end in [(0, 10), (17, 60), (last, last + 1), (30, 30), (first, last)]:
@@ -115,6 +117,7 @@ def test_offsets_bound_a_query(one):
     assert seen_in(one.directory, startingOffsets='{"drawn": {"3": -2}}', endingOffsets="latest") == one.records
 
 
+@pytest.mark.slow
 def test_a_segment_that_begins_below_its_name_is_damage_of_what_its_first_batch_has(one, copy):
     last = sorted(copy.glob("*.log"))[-1]
     first = next(iter(FileRecords.open(last, mutable=False).batches()))
@@ -136,6 +139,7 @@ def test_a_segment_that_begins_below_its_name_is_damage_of_what_its_first_batch_
         assert seen_in(copy, mode="DROPMALFORMED", **bounds) == expected
 
 
+@pytest.mark.slow
 def test_timestamps_bound_a_query_as_the_first_record_that_is_no_earlier(one):
     for timestamp in (NOW - 2000, NOW - 500, NOW, NOW + 900):
         start = next(each.offset for each in one.records if each.timestamp >= timestamp)
@@ -166,6 +170,7 @@ def test_a_time_is_looked_for_behind_the_segment_in_which_kafka_gives_up(tmp_pat
     assert [row["offset"] for row in rows(tmp_path, bounds="log_end", startingTimestamp=NOW - 10)] == [2]
 
 
+@pytest.mark.slow
 def test_filters_spare_reading_and_lose_nothing(one):
     def when(timestamp):
         return EPOCH + timestamp * MILLISECOND
@@ -245,6 +250,7 @@ def test_the_bounds_are_those_of_the_checkpoints(one, copy):
     assert len(rows(copy, mode="DROPMALFORMED")) == len([each for each in one.records if each.offset >= 12])
 
 
+@pytest.mark.slow
 def test_paths_name_log_directories_partitions_segments_and_globs(one):
     everything = len(one.records)
     log_dir = one.directory.parent
@@ -262,6 +268,7 @@ def test_paths_name_log_directories_partitions_segments_and_globs(one):
             rows(nonsense)
 
 
+@pytest.mark.slow
 def test_directories_put_aside_are_no_topics(one, copy):
     for suffix in ("delete", "stray", "future"):
         shutil.copytree(copy, copy.parent / f"drawn-3.{'a' * 32}-{suffix}")
@@ -291,6 +298,7 @@ def test_two_directories_of_a_partition_in_one_log_directory_are_refused(copy, n
     assert len(rows(second)) == len(rows(copy)) > 0
 
 
+@pytest.mark.slow
 def test_copies_of_a_partition_in_several_log_directories_are_all_read(copy, tmp_path_factory):
     second = shutil.copytree(copy.parent, tmp_path_factory.mktemp("of") / "another-broker")
     once = rows(copy)
@@ -331,6 +339,7 @@ def test_options_without_meaning_are_refused(options):
         rows(GOLDEN, **options)
 
 
+@pytest.mark.slow
 def test_a_batch_with_a_wrong_checksum_is_one_damage(one, copy):
     log = sorted(copy.glob("*.log"))[1]
     batch = next(each for each in FileRecords.open(log, mutable=False).batches() if each.magic == 2)

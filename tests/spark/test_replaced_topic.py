@@ -52,6 +52,7 @@ def read_to(tmp_path) -> dict:
     return position
 
 
+@pytest.mark.slow
 def test_a_stream_tells_it_and_goes_on_at_the_start(tmp_path, read_to):
     put(tmp_path, b"new", 80)
     with pytest.raises(CorruptRecordException, match=REPLACED):

@@ -98,6 +98,7 @@ def test_micro_batches_follow_rolls_and_restarts(drawn, growing):
     assert batch(reader(growing), position) == ([], position)
 
 
+@pytest.mark.slow
 def test_a_limit_makes_more_and_smaller_batches(drawn, growing):
     grow(drawn, growing, drawn.segments)
     stream = reader(growing, maxOffsetsPerTrigger=7)
@@ -199,6 +200,7 @@ def test_a_partition_is_read_once_the_broker_has_noted_its_high_watermark(drawn,
     assert batch(reader(growing, mode="PERMISSIVE"), start) == ([], start)
 
 
+@pytest.mark.slow
 def test_a_compaction_between_two_renames_hides_nothing(drawn, growing):
     grow(drawn, growing, drawn.segments)
     first, second, third = sorted(growing.glob("*.log"))[:3]
@@ -286,6 +288,7 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
         stream.partitions(start, end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"subscribePattern": "d.*"}, {"subscribe": "drawn"}, {"path": "glob"}])
 @pytest.mark.parametrize("left_empty", [False, True])
 def test_a_partition_that_goes_away_is_told_and_one_made_anew_is_a_new_one(
@@ -344,6 +347,7 @@ def made_anew(drawn: DrawnLog, directory: Path, topic_id: str) -> None:
     identify(directory, topic_id)
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_made_anew_is_told_and_read_from_its_start(drawn, growing, caplog):
     identify(growing, FIRST)
     start = reader(growing).initialOffset()
@@ -393,6 +397,7 @@ def test_a_query_of_spark_tells_that_its_topic_was_made_anew_and_may_go_on(spark
     assert run() == after
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_made_anew_is_read_in_parts_and_may_be_empty(drawn, growing):
     identify(growing, FIRST)
     _, position = batch(reader(growing), reader(growing).initialOffset())
@@ -428,6 +433,7 @@ def test_a_checkpoint_without_topic_ids_goes_on_and_gets_them(drawn, growing):
     assert batch(reader(growing, mode="DROPMALFORMED"), position) == ([], position)
 
 
+@pytest.mark.slow
 def test_a_new_leader_truncates_the_log(tmp_path, caplog):
     directory = tmp_path / "log-dir" / "led-0"
     time = ManualTime(NOW)
@@ -470,6 +476,7 @@ def test_a_new_leader_truncates_the_log(tmp_path, caplog):
     log.close()
 
 
+@pytest.mark.slow
 def test_a_micro_batch_that_is_run_again_is_none_of_two_histories(tmp_path, caplog):
     directory = tmp_path / "log-dir" / "led-0"
     time = ManualTime(NOW)

@@ -73,8 +73,7 @@ def test_deleted_records_are_not_among_the_records():
         assert [each.offset for each in broker.records("t", 0)] == list(range(4, 10))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_each_thread_gets_the_answers_to_its_own_questions(process):
     firsts = {"a": 0, "b": 1000}
     with Broker(topics={"a": 1, "b": 1}, process=process) as broker:
@@ -135,8 +134,7 @@ def test_a_thread_that_asks_while_the_broker_is_killed_is_told():
         broker.start()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_stops_and_kills(tmp_path, process):
     with Broker(tmp_path / "kept", topics={"t": 1}, process=process) as broker:
         address = broker.bootstrap_servers
@@ -151,13 +149,14 @@ def test_stops_and_kills(tmp_path, process):
     assert (tmp_path / "kept" / "t-0").is_dir()
 
 
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
         ({"auto.create.topics.enabled": "false"}, "Unknown configuration auto.create.topics.enabled"),
         ({"node.id": "5"}, "node.id is 5 in the settings, and 1 for this node"),
         ({"log.dirs": "/elsewhere"}, "log.dirs is /elsewhere in the settings"),
+        ({"log.retention.hours": None}, "Invalid value null for configuration log.retention.hours"),
     ],
 )
 def test_settings_that_would_say_nothing_are_refused(process, settings, why):
@@ -277,12 +276,14 @@ def test_a_connection_ends(broker):
     assert produced(broker) is None and values(broker) == [b"v"]
 
 
+@pytest.mark.slow
 def test_nobody_answers(broker):
     broker.answer(ApiKeys.PRODUCE, NoBytes.NO_RESPONSE, times=None)
     settings = {"delivery.timeout.ms": 300, "request.timeout.ms": 300, "acks": "1"}
     assert produced(broker, **settings) == KafkaError._MSG_TIMED_OUT
 
 
+@pytest.mark.slow
 def test_an_answer_is_late(broker):
     broker.delay(ApiKeys.METADATA, 200, times=None)
     started = time.monotonic()
@@ -290,7 +291,7 @@ def test_an_answer_is_late(broker):
     assert time.monotonic() - started >= 0.2
 
 
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_holds_bytes_is_stored_as_the_bytes_that_it_holds(process):
     given = [np.bytes_(b"a\0"), bytearray(b"b"), array.array("H", [1, 2]), None]
     with Broker(records={"a": given[:2], "b": [(given[0], given[2])]}, process=process) as broker:
@@ -355,6 +356,7 @@ def test_where_an_error_of_a_fetch_stands(error, epoch):
         assert (top, parts) == ([Errors.NONE, None], [[error], []])
 
 
+@pytest.mark.slow
 def test_a_whole_response():
     partition = ListOffsetsResponse.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
     topic = ListOffsetsResponse.ListOffsetsTopicResponse(name="t", partitions=[partition(offset=42, leader_epoch=0)])
@@ -370,8 +372,7 @@ def test_a_whole_response():
         broker.answer(ApiKeys.LIST_OFFSETS, response)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_clock_stands_until_it_is_moved(process):
     settings = {"log.retention.ms": "10000", "log.message.timestamp.type": "LogAppendTime"}
     with Broker(topics={"t": 1}, settings=settings, clock_ms=1_800_000_000_000, process=process) as broker:
@@ -392,6 +393,7 @@ def test_the_clock_stands_until_it_is_moved(process):
         assert produced(broker, b"x") is None and broker.records("t", 0)[0].offset == 2
 
 
+@pytest.mark.slow
 def test_a_reader_that_waits_does_so_by_its_own_time():
     with Broker(topics={"t": 1}, clock_ms=1_800_000_000_000) as broker:
         consumer = Consumer(
@@ -411,6 +413,7 @@ def test_a_reader_that_waits_does_so_by_its_own_time():
         consumer.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_gone_is_told():
     with Broker(topics={"t": 1}, process=True) as broker:
         broker._node._process.kill()
@@ -419,7 +422,7 @@ def test_a_process_that_is_gone_is_told():
         broker.kill()
 
 
-@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_settings_that_are_refused(process):
     with (
         pytest.raises(ConfigException, match="num.partitions"),
@@ -428,6 +431,7 @@ def test_settings_that_are_refused(process):
         pass
 
 
+@pytest.mark.slow
 def test_the_end_of_a_forked_process_ends_neither_broker_nor_files(broker):
     broker.append("t", 0, b"before")
     child = os.fork()

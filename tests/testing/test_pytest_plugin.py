@@ -33,6 +33,7 @@ def test_the_package_tells_pytest_of_it():
     assert project["project"]["entry-points"]["pytest11"] == {"minikafka": "minikafka.pytest_plugin"}
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_used():
     code = (
         "import sys, pytest; known = set(sys.modules); import minikafka.pytest_plugin; print(*set(sys.modules) - known)"

@@ -174,6 +174,7 @@ def test_damaged_directories(both, origins, tmp_path):
     assert seen[""] > 20 and len(seen) > 2, seen
 
 
+@pytest.mark.slow
 def test_a_dry_run_foretells_the_round_and_changes_nothing(partition):
     before = tree(partition.parent, times=True)
     foretold = cleaned(partition, "--dry-run", "--now-ms", "1700000100000")

@@ -326,6 +326,7 @@ def test_too_little_memory_is_one_line_that_names_the_file(tmp_path):
     assert (run.returncode, run.stderr) == (0, "") and "isvalid: true" in run.stdout
 
 
+@pytest.mark.slow
 def test_eight_descriptors_are_enough(tmp_path):
     names = ",".join([str(MIXED / "00000000000000000046.timeindex")] * 20)
     run = limited(f"ulimit -n 8; minikafka dump-log --files {names}")
@@ -355,6 +356,7 @@ def test_a_transaction_index_is_opened_for_reading_only(our_dump, monkeypatch):
     assert not dump.failed and b"producerId" in dump.stdout
 
 
+@pytest.mark.slow
 def test_a_time_index_reads_the_log_once_and_keeps_no_batch(our_dump, tmp_path):
     """2,000 batches, each with an entry in both indexes: quick, and the same findings as before."""
     batches = [

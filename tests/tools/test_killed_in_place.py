@@ -30,6 +30,8 @@ from minikafka.tools.recover import undo
 from minikafka.tools.recover.undo import CHECKPOINTS, KEPT_IN, NOT_OF_A_RUN_HERE, UNDO, take_back
 from minikafka.tools.tool_command import NOT_REPORTED
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 NOW = "1700001000000"
 SMALL = {

@@ -288,6 +288,7 @@ def on_a_terminal(directory: Path, columns: int) -> list[str]:
     return re.sub(r"\x1b\[[0-9;]*m", "", data.decode()).replace("\r", "").splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "there", "gone"),
     [(60, ["topic", "end"], ["first", "last"]), (80, ["start", "HW", "size"], ["first"]), (140, ["first", "last"], [])],

@@ -30,6 +30,7 @@ def test_the_version_is_written_where_it_stands(tmp_path):
     assert file.read_text() == Path(kafka_jars.__file__).read_text().replace(kafka_jars.KAFKA_VERSION, "4.9.8")
 
 
+@pytest.mark.slow
 def test_the_version_stands_in_one_string_of_the_code():
     """Prose may name it (`make kafka` prints where), and so may what is asked of another version."""
     version, found = kafka_jars.KAFKA_VERSION, []
@@ -80,6 +81,7 @@ def test_each_step_is_a_module():
     assert all(map(find_spec, GENERATED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "told"), [("4.3", "'4.3' is no version"), ("", "'' is no version")])
 def test_a_mistyped_version_changes_nothing(version, told):
     command = [sys.executable, "-m", "tests.tools.move_to_kafka", version]

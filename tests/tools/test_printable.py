@@ -54,6 +54,7 @@ def test_a_line_that_is_told_is_one_line(capsys):
     assert capsys.readouterr() == ("a b\ufffdc\n", "wrong\n")
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_keeps_its_bytes_unless_a_terminal_may_obey_them(tmp_path):
     (tmp_path / os.fsdecode(b"a\x9b\xa0\xff\xc2-0")).mkdir()
     log = tmp_path / os.fsdecode(b"a\x9b\xa0\xff\xc2-0") / FIRST_LOG
@@ -131,6 +132,7 @@ def on_a_terminal(*arguments: object) -> str:
     return shown.decode()
 
 
+@pytest.mark.slow
 def test_a_dump_has_the_bytes_as_they_are_except_on_a_terminal(log_dir):
     directory = log_dir.rename(log_dir.with_name("logs")) / f"{EVIL}-0"
     arguments = "dump-log", "--print-data-log", "--files", directory.rename(directory.with_name("t-0")) / FIRST_LOG
@@ -141,6 +143,7 @@ def test_a_dump_has_the_bytes_as_they_are_except_on_a_terminal(log_dir):
     assert f"payload: {evil}\tend\r\n" in shown
 
 
+@pytest.mark.slow
 def test_a_question_names_the_directory_without_its_escapes(log_dir):
     shown = on_a_terminal("recover", log_dir / f"{EVIL}-0")
     assert "\ufffd[31m" in shown and "[y/N]" in shown and "Aborted!" in shown

@@ -144,6 +144,7 @@ def test_the_first_of_several_decoders(same):
         same(records, *reversed(every[n:]))
 
 
+@pytest.mark.slow
 def test_a_value_without_measure_is_not_decoded(our_dump, tmp_path):
     """Kilobytes of a compressed batch, two gigabytes of lists in Python."""
     value = b"\0\0" + bytes(6) + varint(20_000_000) + b"\1" * 60_000_000

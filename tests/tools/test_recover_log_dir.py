@@ -155,6 +155,7 @@ def test_same_states_and_same_files_as_kafka(kafka, log_dir, tmp_path, stop, thr
         assert (log_dir / name).read_bytes() == (theirs / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing_and_foretells(log_dir):
     (log_dir / ".kafka_cleanshutdown").unlink()
     before = tree(log_dir, times=True)
@@ -165,12 +166,14 @@ def test_a_dry_run_changes_nothing_and_foretells(log_dir):
     assert (log_dir / ".kafka_cleanshutdown").exists() and not (log_dir / ".lock").exists()
 
 
+@pytest.mark.slow
 def test_what_is_said(log_dir):
     lines = run(log_dir).stdout.splitlines()
     assert lines[0] == f"{log_dir}: loaded and closed" and len(lines) == 1 + len(ORIGINS)
     assert "  mixed-0: offsets 0 to 69, segments 5, bytes 3774" in lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--unclean-shutdown",), ("--clean-shutdown",)])
 def test_the_marker_can_be_replaced(log_dir, options):
     with open(max((log_dir / "orders-1").glob("*.log")), "ab") as last:
@@ -340,6 +343,7 @@ def test_a_mark_that_is_no_file_is_deleted_and_nothing_is_recovered(kafka, log_d
         assert (log_dir / name).read_bytes() == (theirs / name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_mark_that_is_no_file_comes_back_as_an_empty_one(log_dir, monkeypatch, mark):
     """It says the same: the last stop was clean."""
@@ -404,6 +408,7 @@ def test_two_future_logs_of_a_partition(log_dir):
     assert refused(log_dir).startswith("IllegalStateException: Duplicate log directories found: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["loop-0", "nothing", "meta.properties/x"])
 def test_a_link_that_leads_nowhere_hides_no_partition(log_dir, tmp_path, target):
     """A start of Kafka takes it for no directory (`test_a_link_that_leads_nowhere_hides_no_log_and_no_file`)."""
@@ -421,6 +426,7 @@ def test_a_link_that_leads_nowhere_hides_no_partition(log_dir, tmp_path, target)
     assert difference(tree(log_dir), tree(with_link)) == []
 
 
+@pytest.mark.slow
 def test_links_pipes_and_locks(log_dir, tmp_path):
     lock = FileLock(log_dir / ".lock")
     assert lock.try_lock() and "is held" in run(log_dir, code=1).stderr
@@ -463,6 +469,7 @@ def test_a_second_name_of_what_a_checkpoint_is_written_into(log_dir, tmp_path):
     assert "hard link" in refused(log_dir)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--clean-shutdown", "--unclean-shutdown"])
 def test_a_dry_run_where_nothing_can_be_written(log_dir, monkeypatch, how):
     (log_dir / ".lock").touch()
@@ -492,6 +499,7 @@ def test_a_damaged_meta_properties(log_dir):
     assert refused(log_dir, "--unclean-shutdown").startswith("KafkaException: Unknown meta.properties version")
 
 
+@pytest.mark.slow
 def test_a_directory_elsewhere(log_dir, tmp_path):
     os.rename(log_dir / "orders-1", tmp_path / "elsewhere")
     (log_dir / "orders-1").symlink_to(tmp_path / "elsewhere")
@@ -527,6 +535,7 @@ def test_kafka_loses_the_directory_at_the_second_start_where_no_checkpoint_can_h
     assert not (log_dir / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypatch):
     replace_file = file_ops.replace_file
 
@@ -539,6 +548,7 @@ def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypat
     assert f"IOException: {log_dir} went offline while it was closed" in run(log_dir, code=1).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False], ids=["clean", "unclean"])
 def test_a_mark_of_a_clean_stop_that_could_not_be_written_is_no_success(log_dir, monkeypatch, before):
     """Kafka goes on, and an empty mark may stay, which its next start takes for one."""
@@ -557,6 +567,7 @@ def test_a_mark_of_a_clean_stop_that_could_not_be_written_is_no_success(log_dir,
     assert difference(left, tree(log_dir)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
 @pytest.mark.parametrize("within, method", [(LogDirCheckpoints, "__init__"), (LogManager, "startup")])
 def test_a_run_that_is_ended_leaves_the_lock_file_only_if_it_was_there(log_dir, monkeypatch, within, method, there):
@@ -574,6 +585,7 @@ def test_a_run_that_is_ended_leaves_the_lock_file_only_if_it_was_there(log_dir, 
     assert difference(left, tree(log_dir)) == []
 
 
+@pytest.mark.slow
 def test_no_addresses(log_dir, monkeypatch):
     def full(*_arguments, **_keywords):
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
@@ -595,6 +607,7 @@ def test_one_partition_takes_no_new_file(log_dir, monkeypatch):
     assert refused(log_dir) == f"IOException: Permission denied: {log_dir / 'orders-1'}\n"
 
 
+@pytest.mark.slow
 def test_an_error_of_the_system_cuts_nothing(log_dir, monkeypatch):
     """Kafka takes it for damage and deletes the segments."""
     sizes = {file: file.stat().st_size for file in log_dir.glob("orders-1/*.log")}
@@ -643,6 +656,7 @@ def test_settings_with_which_kafka_does_not_start_are_refused(log_dir, tmp_path,
     assert refused(log_dir, "--broker-config", str(tmp_path / "server.properties")).startswith(told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "root:x:0:0:root:/root:/bin/sh\n", "cluster.id=abc\nversion=1\n"])
 def test_a_file_that_is_no_brokers(log_dir, tmp_path, text):
     (tmp_path / "a-file").write_text(text)
@@ -655,6 +669,7 @@ def test_a_file_that_is_no_brokers(log_dir, tmp_path, text):
     run(log_dir, "--broker-config", str(tmp_path / "a-file"), "--dry-run")
 
 
+@pytest.mark.slow
 def test_no_room_and_no_descriptors(log_dir, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -676,6 +691,7 @@ def test_options_that_are_for_the_other_kind(log_dir):
     assert refused(log_dir, "--topic-config", "orders:flush.ms=x").startswith("ConfigException: ")
 
 
+@pytest.mark.slow
 def test_settings_of_a_topic_that_is_not_there_are_refused(log_dir):
     for setting in ("flush.ms=5", "flush.ms=x"):
         told = (
@@ -688,6 +704,7 @@ def test_settings_of_a_topic_that_is_not_there_are_refused(log_dir):
     assert stderr == "Warning: Unknown topic config name: flush.msg\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["option", "metadata log"])
 def test_a_topic_that_may_begin_in_a_remote_tier_is_refused(log_dir, tmp_path, by):
     """Its log start and first epochs would be lost. A broker without a tier goes by what is here, as Kafka does."""
@@ -714,6 +731,7 @@ def test_nobody_is_asked_where_nobody_can_answer(log_dir):
     assert result.exit_code == 1 and "--yes" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["node.id", "broker.id"])
 def test_the_settings_of_another_broker_are_refused(log_dir, tmp_path, name):
     MetaProperties("a-cluster", 1, ONE_UUID).write(log_dir / "meta.properties", 0)

@@ -191,6 +191,7 @@ def test_descriptors_suffice_or_nothing_is_changed(directory, recovered, tmp_pat
     assert worked
 
 
+@pytest.mark.slow
 def test_a_soft_limit_is_raised(directory, recovered):
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     code, lines = recover_in_child(

@@ -60,6 +60,7 @@ def test_a_closed_input_or_stderr_changes_nothing():
         assert (run.returncode, run.stdout, run.stderr) == (0, expected.stdout, b""), closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [">&- 2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
 def test_nobody_to_be_told_is_an_exit_code(streams):
     assert shell(f"minikafka verify $DIR {streams}", DIR=ORDERS).returncode == 2
@@ -78,11 +79,13 @@ def test_ctrl_c_ends_a_command_as_in_a_shell_whatever_it_is_about(command, monke
     assert (result.exit_code, result.stderr) == (130, "Aborted!\n")
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_ends_a_dump_without_a_word():
     run = shell("(minikafka dump-log --files $LOG,$LOG,$LOG,$LOG; echo $? >&2) | head -n 1", LOG=LOG)
     assert (run.stdout, run.stderr) == (f"Dumping {LOG}\n".encode(), b"0\n")
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_is_opened_and_printed_as_it_is(tmp_path):
     directory = os.fsencode(tmp_path) + b"/p\xff-0"
     shutil.copytree(os.fsencode(ORDERS), directory)

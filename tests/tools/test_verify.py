@@ -322,6 +322,7 @@ def test_the_metadata_log_is_sound(log_dir):
     assert [finding["next_start"] for finding in verify(partition, code=1)] == ["it is deleted"] * 2
 
 
+@pytest.mark.slow
 def test_no_mark_vouches_for_the_metadata_log(tmp_path):
     """Kafka loads it as after a kill, whatever lies beside it: the tail is cut, the indexes are made again."""
     with Broker(tmp_path / "d", topics={"t": 2}) as broker:
@@ -560,6 +561,7 @@ def open_log_dir(log_dir):
     shutil.rmtree(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_partition_that_may_not_be_read_keeps_no_other_from_being_checked(open_log_dir, mode):
     (open_log_dir / "mixed-0").chmod(mode)
@@ -570,6 +572,7 @@ def test_a_partition_that_may_not_be_read_keeps_no_other_from_being_checked(open
     assert "left over from a deletion" in run.stdout and "mixed-0" not in run.stdout
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_be_read_is_one_line(open_log_dir):
     unreadable = [
         open_log_dir / "mixed-0" / name
@@ -590,6 +593,7 @@ def test_a_file_that_may_not_be_read_is_one_line(open_log_dir):
     assert sorted(run.stderr.splitlines()) == sorted(f"IOException: Permission denied: {file}" for file in unreadable)
 
 
+@pytest.mark.slow
 def test_links_are_told_and_not_followed(log_dir, tmp_path):
     partition = log_dir / "mixed-0"
     (tmp_path / "elsewhere").mkdir()
@@ -605,6 +609,7 @@ def test_links_are_told_and_not_followed(log_dir, tmp_path):
         assert {"loop", "dangling"} <= set(re.findall(r"/(\w+) is a symbolic link", run.stderr))
 
 
+@pytest.mark.slow
 def test_a_name_with_a_line_break_is_one_line(log_dir):
     (log_dir / "mixed-0" / "a\nb.log").mkdir()
     (log_dir / "mixed-0" / "c\nd").write_bytes(b"")
@@ -614,6 +619,7 @@ def test_a_name_with_a_line_break_is_one_line(log_dir):
     assert [line.startswith(str(log_dir)) for line in run.stdout.splitlines()] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["mixed-0/00000000000000000052.log", "mixed-0/00000000000000000000.index",
     "mixed-0/leader-epoch-checkpoint", "mixed-0/partition.metadata", "mixed-0/00000000000000000069.snapshot",
     "mixed-0/notes", "recovery-point-offset-checkpoint", "meta.properties"])  # fmt: skip
@@ -668,6 +674,7 @@ def test_damaged_messages_of_old_formats_are_findings(tmp_path, magic, attribute
         )
 
 
+@pytest.mark.slow
 def test_files_that_are_cut_meanwhile(log_dir):
     """No index is mapped: a mapped file that becomes shorter ends the process."""
     partition = log_dir / "mixed-0"
@@ -699,6 +706,7 @@ while True:
 # Streams and names
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_is_no_finding(log_dir):
     closed = (
         f"({shlex.quote(sys.executable)} -m minikafka verify {shlex.quote(str(log_dir))}; echo $? >&2) | true; true"
@@ -725,6 +733,7 @@ def test_a_name_that_no_checkpoint_can_hold(tmp_path, topic):
         }
 
 
+@pytest.mark.slow
 def test_names_that_are_no_utf_8(log_dir):
     partition = os.fsencode(log_dir) + b"/p\xff-0"
     shutil.copytree(os.fsencode(log_dir / "mixed-0"), partition)
@@ -912,6 +921,7 @@ def test_a_link_is_verified_with_the_files_beside_what_it_leads_to(tmp_path):
 ANOTHER_ID = "AAAAAAAAAAAAAAAAAAAAQQ"
 
 
+@pytest.mark.slow
 def test_what_the_broker_does_not_take_for_its_own_is_put_aside(tmp_path):
     data = tmp_path / "data"
     with Broker(data, topics={"t": 4}):

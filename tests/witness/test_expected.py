@@ -234,6 +234,7 @@ print(len(said), [name for name in sys.modules if name.startswith("minikafka.log
     assert run.stdout.splitlines()[-1] == "7 []"
 
 
+@pytest.mark.slow
 def test_nothing_that_the_witness_imports_is_of_the_log():
     """However far, at import time or in a function. (What Spark's session loads, the test above sees.)"""
     names = ("log.expect", "log_dir.expect", "replicas.expect")

@@ -233,6 +233,7 @@ def test_the_size_of_a_batch_follows_from_the_formats_rule(text):
     assert batch.size_in_bytes(now) == size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isr", [(), (1, 2)])
 def test_a_workload_that_begins_with_a_change_of_the_isr_reads_back(isr):
     workload = Workload(("isr -", "isr 2", "append_as_leader [1x10]"), isr=isr)

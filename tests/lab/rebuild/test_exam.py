@@ -110,6 +110,7 @@ def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, n
     assert number == 0 or asked(number - 1, file).passed
 
 
+@pytest.mark.slow
 def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path):
     by_bytes = asked(0, changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)"), 1)
     assert re.search(
@@ -120,6 +121,7 @@ def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path
     assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned \d bytes; .* reads \d+ bytes from", str(by_step))
 
 
+@pytest.mark.slow
 def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     file = changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")
     keep = tmp_path / "kept"
@@ -136,6 +138,7 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     assert (again.exit_code, len(again.stderr.splitlines())) == (2, 1) and "kept" in again.stderr
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_kept_are_told(engine_judges, tmp_path):
     old = "offset, fields[1], leader_epoch)"
     makes_a_pipe = "os.path.exists(self.directory + '/pipe') or os.mkfifo(self.directory + '/pipe') or 7"
@@ -145,12 +148,14 @@ def test_files_that_cannot_be_kept_are_told(engine_judges, tmp_path):
     assert "yours/ is empty: " in (tmp_path / "kept" / "story.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_log_that_passes_keeps_nothing(engine_judges, tmp_path):
     command = ["exam", str(REFERENCE), "--up-to", "1", "--keep", str(tmp_path / "kept")]
     assert CliRunner().invoke(main, command).exit_code == 0
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
     broken = asked(0, changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)"), 1)
     assert "NameError: name 'none' is not defined" in str(broken)
@@ -192,6 +197,7 @@ def test_a_file_that_is_no_log_is_told_in_one_line(tmp_path, text, told):
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -248,6 +254,7 @@ def test_what_is_no_regular_file_or_too_large_is_told_and_not_read(tmp_path):
     assert source_of(tmp_path / "linked.py") == (COURSE / "my_log.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
     file = changed(
         tmp_path, "        offset, fields = self.end", "        print('mine')\n        offset, fields = self.end"
@@ -334,6 +341,7 @@ def test_a_kill_loses_what_a_file_has_buffered_and_what_the_process_knows(tmp_pa
         assert log.files() == {"0" * 20 + ".log": b"torn"}
 
 
+@pytest.mark.slow
 def test_a_kill_of_a_log_that_has_no_file_is_told(engine_judges, tmp_path):
     stories = LADDER[5].judged(20_260)
     append = "self.end = self.__dict__.get('end', -1) + 1; return self.end"
@@ -449,6 +457,7 @@ def test_in_the_temporary_directory_a_log_finds_its_own_directory_alone(tmp_path
         assert log.append(b"", 0) == 1
 
 
+@pytest.mark.slow
 def test_when_the_log_begins_the_judge_has_left_nothing(engine_judges, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "desks"))
     (tmp_path / "desks").mkdir()
@@ -456,6 +465,7 @@ def test_when_the_log_begins_the_judge_has_left_nothing(engine_judges, tmp_path,
     assert list((tmp_path / "desks").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_one_line_says_what_holds(engine_judges, tmp_path, monkeypatch):
     monkeypatch.setattr(exam_command, "why_there_is_no_sandbox", lambda: "there is no bubblewrap")
     file = only(tmp_path, append="__import__('mini' + 'kafka')")

@@ -143,6 +143,7 @@ def test_other_threads_keep_the_engines_own_method():
     assert found == [4]
 
 
+@pytest.mark.slow
 def test_the_stepper_walks_through_the_function():
     log = fresh_log()
     with mine(LogSegment.should_roll, never_rolls):
@@ -212,6 +213,7 @@ def test_an_endless_loop_ends(endless):
     assert filled(fresh_log({"internal.segment.bytes": 200})) == 4
 
 
+@pytest.mark.slow
 def test_an_endless_loop_ends_where_no_system_interrupts_it(monkeypatch):
     monkeypatch.setattr(learners_code, "HAS_ALARMS", False)
     log, tracing = fresh_log(), sys.gettrace()

@@ -181,6 +181,7 @@ def test_kafka_and_minikafka_keep_each_other_out(two_live_managers):
     managers.start()
 
 
+@pytest.mark.slow
 def test_another_process_is_kept_out(tmp_path):
     held = log_dirs_of(tmp_path)
     code = (

@@ -72,6 +72,7 @@ def test_the_directory_of_a_log_that_cannot_be_made(two_managers):
     assert managers.fails(managers.call("get_or_create_log", P[2], is_new=True)) == "KafkaStorageException"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cleaner_config", CLEANERS, ids=["cleaner", "no cleaner"])
 @pytest.mark.parametrize("is_stray", [False, True])
 def test_logs_are_deleted(two_managers, cleaner_config, is_stray):

@@ -251,6 +251,7 @@ def test_a_log_that_waits_for_its_deletion_takes_nothing_with_it_that_links_lead
     managers.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 def test_a_link_that_leads_nowhere_hides_no_log_and_no_file(two_managers, clean):
     managers = filled(two_managers(), *P)

@@ -79,6 +79,7 @@ def test_dirty_logs_are_flushed(two_managers, flush_ms):
     managers.stop()
 
 
+@pytest.mark.slow
 def test_recovery_points_and_log_starts_are_checkpointed(two_managers):
     managers = started(
         two_managers(

@@ -164,6 +164,7 @@ def test_what_is_no_request_closes_its_connection_and_no_other(bad, caplog):
         served.until(lambda: served.server.connection_quotas.total_count == 1)
 
 
+@pytest.mark.slow
 def test_a_client_that_never_reads_keeps_nobody_waiting():
     with Served(lambda request, _channel, answer: answer(Pieces(bytes(8_000_000)))) as served:
         deaf, client = served.client(), served.client()
@@ -344,6 +345,7 @@ def test_without_file_descriptors_nobody_is_accepted_for_a_while_and_the_others_
         assert answered(late) == b"z"
 
 
+@pytest.mark.slow
 def test_hundreds_of_connections():
     with Served() as served:
         clients = []

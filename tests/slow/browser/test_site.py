@@ -262,6 +262,7 @@ def test_each_link_within_the_site_leads_to_a_page_and_a_place_that_exist(site):
     assert 'href="docs-spark.html"' in pages["docs-rooms-spark.html"]
 
 
+@pytest.mark.slow
 def test_every_text_of_the_documentation_is_a_page():
     sources = {page.source for page in pages_of_texts()}
     home = COURSE.parent
@@ -269,6 +270,7 @@ def test_every_text_of_the_documentation_is_a_page():
     assert {"notebooks/glossary.md", "benchmarks/README.md", "teaching/guide.md"} <= sources
 
 
+@pytest.mark.slow
 def test_links_lead_to_pages_of_any_folder_and_of_others_the_words_are_left(tmp_path):
     words = (
         "# Lone\n\n[a](../spark.md#read) [b](../../minikafka/log/log.py) [c](https://kafka.apache.org/x.md) [d](#lone)"
@@ -347,6 +349,7 @@ def test_only_a_site_is_replaced(tmp_path):
     write_site(folder, [page], ["alone"])
 
 
+@pytest.mark.slow
 def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tmp_path):
     links = {"98-small": "[part 6](98-small-rebuild.ipynb)", "98-small-rebuild": "[the lesson](98-small.ipynb)"}
     pages = [
@@ -364,6 +367,7 @@ def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tm
         assert f'href="{other}.html"' in body
 
 
+@pytest.mark.slow
 def test_a_page_leads_to_the_live_lesson_or_says_why_there_is_none(tmp_path):
     (tmp_path / "live").mkdir()
     names = ["07-loading", "13b-log-audit", "14-wire", "14-wire-rebuild", "zh-03-high-watermark"]
@@ -384,6 +388,7 @@ def test_every_page_of_a_lesson_has_a_button_or_says_why_not():
         assert is_live(path.stem) != bool(why_not_live(path.stem)), path
 
 
+@pytest.mark.slow
 def test_a_link_in_a_translation_stays_in_its_language(tmp_path):
     lesson = notebook_of(["# A page\n\n[part 6](98-small-rebuild.ipynb), [in English](../98-small-rebuild.ipynb)"])
     name = "98-small-rebuild"
@@ -469,6 +474,7 @@ def test_slides_fit_the_screen_and_go_on_by_keyboard(chromium, tmp_path):
     page.close()
 
 
+@pytest.mark.slow
 def test_the_start_page_has_the_ways_for_who_has_little_time(tmp_path):
     start = nbformat.read(COURSE / "00-start-here.ipynb", as_version=4)
     others = [page_of_markdown(name, f"# {name}", f"notebooks/{name}.ipynb") for name in ("03-high-watermark",)]

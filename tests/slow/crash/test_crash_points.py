@@ -288,6 +288,7 @@ def test_the_latest_values_are_those_of_committed_records(tmp_path):
     runner.let_go()
 
 
+@pytest.mark.slow
 def test_every_write_goes_through_the_seam(tmp_path):
     """Between two effects that the seam reports nothing changes on disk: no write to a file or a map goes past it."""
     runner = Runner(minikafka_log, tmp_path / "log.dir" / "topic-0", Workload(config=CONFIG))

@@ -47,6 +47,7 @@ def the_last_in_sync_loses_power(replicas):
     replicas.start(0)
 
 
+@pytest.mark.slow
 def test_the_last_in_sync_may_come_back_without_its_tail_and_lead(tmp_path):
     """So the drawn examples are right not to let it lose power: there the promise does not hold, in Kafka either."""
     replicas = Replicas(tmp_path / "brokers", eligible_leader_replicas_version=0)

@@ -57,6 +57,7 @@ def test_help_names_each_job():
         assert told.exit_code == 0 and "--master URL" in told.stdout
 
 
+@pytest.mark.slow
 def test_help_needs_no_spark():
     code = "import sys; from minikafka.cli import main\ntry: main(['spark', '--help'])\nexcept SystemExit: pass\n"
     code += "assert not {'pyspark', 'pyarrow', 'numpy'} & set(sys.modules), 'heavy'"

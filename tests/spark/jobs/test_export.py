@@ -92,6 +92,7 @@ def offsets(to: Path) -> list[int]:
     return [each[0] for each in exported(to)]
 
 
+@pytest.mark.slow
 def test_a_topic_whose_name_spark_takes_for_null_is_refused(drawn, tmp_path):
     directory = tmp_path / "logs" / "__HIVE_DEFAULT_PARTITION__-3"
     shutil.copytree(drawn.directory, directory)
@@ -99,6 +100,7 @@ def test_a_topic_whose_name_spark_takes_for_null_is_refused(drawn, tmp_path):
         run(drawn._replace(directory=directory), tmp_path / "to", "one", bounds="log_end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_date", [False, True])
 def test_runs_add_up(drawn, tmp_path, by_date):
     all_offsets = [each.offset for each in drawn.records]
@@ -218,6 +220,7 @@ def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
     assert offsets(to) == [each.offset for each in drawn.records if each.offset < cut or each.offset >= starts[4]]
 
 
+@pytest.mark.slow
 def test_what_was_deleted_before_a_run_found_a_record_is_told(tmp_path):
     """The first run has seen the partition, whose records were deleted."""
     log_dir, to = tmp_path / "log-dir", tmp_path / "out"
@@ -257,6 +260,7 @@ def emptied(log: DrawnLog, offset: int, topic_id: str) -> None:
         (log.directory / name).unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_a_run_remembers_a_partition_of_empty_files(tmp_path):
     log_dir, to = tmp_path / "log-dir", tmp_path / "out"
     ids = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
@@ -728,6 +732,7 @@ def test_a_link_that_only_has_the_name_of_what_runs_stage_is_left_alone(once_exp
     assert (tmp_path / "precious/f").read_text() == "mine" and (to / "_staging-x").is_symlink()
 
 
+@pytest.mark.slow
 def test_a_commit_waits_for_another_run_that_looks_whether_it_may_begin(drawn, tmp_path):
     files, reached, _ = written(drawn, tmp_path, "one")
     lock = FileLock(tmp_path / "_lock")

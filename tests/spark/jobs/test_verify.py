@@ -60,11 +60,13 @@ def found_by_the_job(*directories: Path | str, **options) -> tuple[list[tuple], 
     return found(sorted(rows, key=lambda row: (row["unread"], row["number"], row["place"])))
 
 
+@pytest.mark.slow
 def test_sound_directories():
     for directory in (GOLDEN, GOLDEN / "mixed-0"):
         assert found_by_the_job(directory) == found_by_the_tool(directory) == ([], [])
 
 
+@pytest.mark.slow
 def test_partitions_are_chosen_as_for_a_query(tmp_path):
     for name in ("mixed-0", "mixed-1", "other-0"):
         shutil.copytree(GOLDEN / "mixed-0", tmp_path / name)
@@ -82,6 +84,7 @@ def test_partitions_are_chosen_as_for_a_query(tmp_path):
         asked(subscribe="mixd")
 
 
+@pytest.mark.slow
 def test_two_directories_of_one_partition(tmp_path):
     for name in ("mixed-0", "mixed-00"):
         shutil.copytree(GOLDEN / "mixed-0", tmp_path / name)
@@ -91,6 +94,7 @@ def test_two_directories_of_one_partition(tmp_path):
         assert found_by_the_job(*directories) == (findings, unread)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 30))])
 def test_damaged_directories(seed, tmp_path):
     draw = random.Random(seed)
@@ -139,6 +143,7 @@ def test_segments_that_reach_into_each_other_and_batches_that_are_doubled(tmp_pa
     assert found_by_the_job(log_dir) == (findings, unread)
 
 
+@pytest.mark.slow
 def test_a_magic_above_the_highest(tmp_path):
     shutil.copytree(GOLDEN, tmp_path / "log")
     first = min((tmp_path / "log/mixed-0").glob("*.log"))
@@ -163,6 +168,7 @@ def with_a_gap(log_dir: Path) -> Path:
     return log_dir
 
 
+@pytest.mark.slow
 def test_offsets_in_no_batch_are_found_or_noted_as_the_metadata_says(tmp_path):
     log_dir = with_a_gap(tmp_path)
     findings, unread = found_by_the_job(log_dir)
