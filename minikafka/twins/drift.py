@@ -1,9 +1,11 @@
 """What one version of Kafka has changed, as against another, in what minikafka mirrors.
 
-Declarations are compared as text without comments and layout. A class whose file went from Scala to Java was written
-anew; its members are then not compared one by one.
+Of a class that is mirrored as a whole everything is compared; where only members of it are mirrored, these and what
+they use of their class. Declarations are compared as text without comments and layout. A class whose file went from
+Scala to Java was written anew; its members are then not compared one by one.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from minikafka.twins.our_members import OurMember
 from minikafka.twins.resolve import resolve, stands_elsewhere
 
 CHANGED, MOVED, RENAMED, REMOVED, NEW, REWRITTEN = "changed", "moved", "renamed", "removed", "new", "rewritten"
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _ALIKE = 0.5  # of the members' names: a class of another name with so many is the same one
 
 
@@ -38,7 +41,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences, by class, and how much was compared: mirrored classes, and mirrored members in them."""
+    """All differences, by class, and how much was compared: classes, and members in them."""
 
     since: str
     version: str
@@ -49,16 +52,21 @@ class Comparison:
 
 def compare(old: KafkaSources, new: KafkaSources, ours: Iterable[OurMember]) -> Comparison:
     """What `new` has changed since `old` in the twins of `ours`. Raises ValueError for a file that cannot be parsed."""
-    mirrored = _mirrored(old, ours)
+    mirrored = {
+        key: (owner, of_class, _with_what_they_rest_on(owner, of_class, of_members))
+        for key, (owner, of_class, of_members) in _mirrored(old, ours).items()
+    }
     drifts: list[Drift] = []
     for owner, of_class, of_members in mirrored.values():
-        drifts += _of_class(owner, of_class, of_members, old, new)
+        inner = [each for each in _inner(owner, old) if of_class and (each.full_name, each.kind) not in mirrored]
+        drifts += _of_class(owner, of_class, of_members, inner, old, new)
     drifts.sort(key=lambda each: (each.name.partition("(")[0].rpartition(".")[0] or each.name, each.file, each.line))
     members = sum(len(of_members) for _, _, of_members in mirrored.values())
     return Comparison(old.version, new.version, tuple(drifts), len(mirrored), members)
 
 
-_Mirrored = tuple[KafkaClass, list[str], dict[KafkaMember, list[str]]]
+_Members = dict[KafkaMember, list[str]]
+_Mirrored = tuple[KafkaClass, list[str], _Members]
 
 
 def _mirrored(sources: KafkaSources, ours: Iterable[OurMember]) -> dict[tuple[str, str], _Mirrored]:
@@ -75,13 +83,46 @@ def _mirrored(sources: KafkaSources, ours: Iterable[OurMember]) -> dict[tuple[st
     return found
 
 
+def _with_what_they_rest_on(owner: KafkaClass, of_class: list[str], of_members: _Members) -> _Members:
+    """With the members that have no twin of their own: all of a class that is mirrored as a whole; of another one those
+    that mirrored ones use, directly or through each other.
+    """
+    if not of_class:
+        return of_members | _used_by(of_members, owner)
+    return {member: of_class for member in owner.members if member.kind != "function"} | of_members
+
+
+def _inner(owner: KafkaClass, sources: KafkaSources) -> list[KafkaClass]:
+    """The classes within `owner`, however deep."""
+    return [each for each in sources.types_of_file(owner.file) if each.name.startswith(f"{owner.name}.")]
+
+
+def _used_by(of_members: _Members, owner: KafkaClass) -> _Members:
+    """Members of `owner` that these name, and those that they name in turn; with who mirrors what uses them."""
+    by_name: dict[str, list[KafkaMember]] = {}
+    for each in owner.members:
+        if each.kind in ("method", "field"):
+            by_name.setdefault(each.name, []).append(each)
+    used: _Members = {}
+    open_ones = list(of_members.items())
+    for member, names in open_ones:  # to which the loop adds
+        for word in dict.fromkeys(_WORD.findall(member.text)):
+            for each in by_name.get(word, ()):
+                if each not in of_members and each not in used:
+                    used[each] = names
+                    open_ones.append((each, names))
+    return used
+
+
 def _of_class(
     owner: KafkaClass,
     of_class: list[str],
-    of_members: dict[KafkaMember, list[str]],
+    of_members: _Members,
+    inner: list[KafkaClass],
     old: KafkaSources,
     new: KafkaSources,
 ) -> list[Drift]:
+    """Also in the `inner` classes of one that is mirrored as a whole."""
     by = tuple(of_class) or tuple(name for names in of_members.values() for name in names)
     now = _successor(owner, old, new)
     if now is None:
@@ -93,17 +134,38 @@ def _of_class(
         drifts.append(Drift(RENAMED, owner.name, now.file, now.line, now.full_name, by))
     elif now.file != owner.file:
         drifts.append(Drift(MOVED, owner.name, now.file, now.line, now.file, by))
+    drifts += _of_its_members(owner, now, of_class, of_members)
+    if of_class:
+        here = {each.name.removeprefix(owner.name) for each in _inner(owner, old)}
+        there = {(each.name.removeprefix(now.name), each.kind): each for each in _inner(now, new)}
+        for each in inner:
+            if found := there.get((each.name.removeprefix(owner.name), each.kind)):
+                members = _with_what_they_rest_on(each, of_class, {})
+                drifts += _of_its_members(each, found, of_class, members)
+            else:
+                drifts.append(Drift(REMOVED, each.name, owner.file, each.line, "", by))
+        drifts += [
+            Drift(NEW, each.name, each.file, each.line, "", by) for (name, _), each in there.items() if name not in here
+        ]
+    return drifts
+
+
+def _of_its_members(owner: KafkaClass, now: KafkaClass, of_class: list[str], of_members: _Members) -> list[Drift]:
+    """What happened to members of `owner`, which is `now` in the newer version, and to what stands around them."""
+    drifts = []
     taken: set[KafkaMember] = set()
     for member, names in of_members.items():
         drift = _of_member(owner, member, now, tuple(names), taken)
         drifts += [drift] if drift else []
     if of_class and now.kind == owner.kind:
-        before = {member.name for member in owner.members}
+        before = {member.signature for member in owner.members}
         drifts += [
             Drift(NEW, f"{now.name}.{each.signature}", now.file, each.line, "", tuple(of_class))
             for each in now.members
-            if each.kind == "method" and each.name not in before and each not in taken
+            if each.kind != "function" and each.signature not in before and each not in taken
         ]
+    if of_class and now.name == owner.name and now.around != owner.around:
+        drifts.append(Drift(CHANGED, owner.name, now.file, now.line, "", tuple(of_class)))
     return drifts
 
 

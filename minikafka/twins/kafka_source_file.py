@@ -19,7 +19,9 @@ _TYPES = {  # the node that declares a type, in both grammars → what it is
 _METHODS = ("method_declaration", "function_definition", "function_declaration")
 _FIELDS = ("field_declaration", "constant_declaration", "val_definition", "var_definition", "val_declaration")
 _CONSTRUCTORS = ("constructor_declaration", "compact_constructor_declaration")
+_PARAMETERS = ("class_parameters", "formal_parameters")  # of a Scala class, of a record
 _BODIES = ("class_body", "interface_body", "enum_body", "enum_body_declarations", "template_body")
+_DECLARED_APART = {*_TYPES, *_METHODS, *_FIELDS, *_CONSTRUCTORS, *_PARAMETERS, "enum_constant", ","}
 _WRITTEN = re.compile(
     r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|(?P<space>(?:\s|//[^\n]*|/\*(?:.|\n)*?\*/)+)'
 )
@@ -60,6 +62,8 @@ class KafkaClass:
     - `name`: without the package, inner classes after a dot: `LogValidator.ValidationResult`.
     - `parents`: what it extends and implements, by simple names.
     - `file`: where it stands, from the root of the sources that were read.
+    - `around`: what is neither a member nor an inner class, as `KafkaMember.text` has it: head, annotations,
+      initializers, and the statements of a Scala class.
     """
 
     name: str
@@ -70,6 +74,7 @@ class KafkaClass:
     public: bool
     parents: tuple[str, ...]
     members: tuple[KafkaMember, ...]
+    around: str = field(default="", repr=False)
 
     @property
     def full_name(self) -> str:
@@ -138,10 +143,17 @@ def _type(node: Any, outer: str, package: str, file: str) -> Iterator[KafkaClass
     name = f"{outer}.{simple}" if outer else simple
     kind = _TYPES[node.type]
     members = sorted(_members(node, simple, kind), key=lambda each: each.line)
-    yield KafkaClass(
-        name, package, kind, file, _line(node), _is_public(node, kind, file), _parents(node), tuple(members)
-    )
+    public, around = _is_public(node, kind, file), normalised("\n".join(_around_members(node)))
+    yield KafkaClass(name, package, kind, file, _line(node), public, _parents(node), tuple(members), around)
     yield from _types_in(node, name, package, file)
+
+
+def _around_members(node: Any) -> Iterator[str]:
+    for child in node.children:
+        if child.type in _BODIES:
+            yield from _around_members(child)
+        elif child.type not in _DECLARED_APART and not child.type.endswith("comment"):
+            yield _text(child)
 
 
 def _parents(node: Any) -> tuple[str, ...]:
@@ -154,7 +166,7 @@ def _parents(node: Any) -> tuple[str, ...]:
 
 def _members(node: Any, owner: str, kind: str) -> Iterator[KafkaMember]:
     scala = node.type.endswith("_definition")
-    parameters = [child for child in node.children if child.type in ("class_parameters", "formal_parameters")]
+    parameters = [child for child in node.children if child.type in _PARAMETERS]
     if parameters:
         of_a_case_class = any(child.type == "case" for child in node.children)
         types = tuple(kind_of for each in parameters for kind_of, _, _ in _parameters(each))

@@ -52,10 +52,15 @@ OLD = {
     public int read(int a) { return a; }
     public int roll(int a) { return 2 * a; }
     public void flush() { run(3); }
-    public int untouched() { return 9; }
+    private int helper() { return 9; }
+    UnifiedLog(int a) { this.start = a; }
+    static final int SIZE = 1024;
+    static { register(1); }
+    enum Kind { OPEN, CLOSED; int bits() { return 2; } }
 }""",
     "org/apache/kafka/storage/internals/log/LogFileUtils.java": PACKAGE
-    + "public class LogFileUtils { public static String name() { return null; } int a; }",
+    + "public class LogFileUtils { public static String name() { return padded(7); } int other; int WIDTH = 20;"
+    + "static String padded(int a) { return a + WIDTH; } static { register(2); } }",
     "org/apache/kafka/storage/internals/log/Point.java": PACKAGE + "public class Point { int x, y, z; void far() {} }",
     "kafka/cluster/Partition.scala": "package kafka.cluster\nclass Partition { def makeLeader(a: Int): Int = a }",
 }
@@ -94,12 +99,43 @@ def log(change: str, to: str) -> dict[str, str]:
         ("public int roll(", "public int rollOver(", ["renamed UnifiedLog.roll(int) UnifiedLog.rollOver(int)"]),
         ("    public void flush() { run(3); }\n", "", ["removed UnifiedLog.flush()"]),
         ("{\n", "{\n    public void fsync() {}\n", ["new UnifiedLog.fsync()"]),
-        ("return 9", "return 10", []),  # nothing of ours mirrors it
+        ("return 9", "return 10", ["changed UnifiedLog.helper()"]),
+        ("this.start = a", "this.start = a + 1", ["changed UnifiedLog.UnifiedLog(int)"]),
+        (
+            "UnifiedLog(int a) {",
+            "UnifiedLog(long a) {",
+            ["changed UnifiedLog.UnifiedLog(int) UnifiedLog.UnifiedLog(long)"],
+        ),
+        ("1024", "2048", ["changed UnifiedLog.SIZE"]),
+        ("static final int SIZE = 1024;", "", ["removed UnifiedLog.SIZE"]),
+        ("static final", "static int more; static final", ["new UnifiedLog.more"]),
+        ("public class UnifiedLog {", "public class UnifiedLog extends Log {", ["changed UnifiedLog"]),
+        ("public class", "@Deprecated public class", ["changed UnifiedLog"]),
+        ("register(1)", "register(2)", ["changed UnifiedLog"]),
+        ("return 2; }", "return 3; }", ["changed UnifiedLog.Kind.bits()"]),
+        ("OPEN, CLOSED", "OPEN, TORN, CLOSED", ["new UnifiedLog.Kind.TORN"]),
+        ("enum Kind", "record Other() {}\n    enum Kind", ["new UnifiedLog.Other"]),
+        ("int read(int a)", "int read() { return 1; } public int read(int a)", ["new UnifiedLog.read()"]),
     ],
-    ids=["comment", "layout", "body", "parameters", "renamed", "removed", "new", "not mirrored"],
 )
-def test_methods(change, to, told, tmp_path):
+def test_a_class_that_is_mirrored_as_a_whole(change, to, told, tmp_path):
     assert drifts(log(change, to), tmp_path) == told
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "told"),
+    [
+        ("padded(7)", "padded(8)", ["changed LogFileUtils.name()"]),
+        ("a + WIDTH", "a - WIDTH", ["changed LogFileUtils.padded(int)"]),
+        ("20", "21", ["changed LogFileUtils.WIDTH"]),
+        ("int other;", "int other = 3;", []),  # nothing that is mirrored uses it
+        ("register(2)", "register(3)", []),
+    ],
+)
+def test_a_class_of_which_only_a_member_is_mirrored(change, to, told, tmp_path):
+    (file,) = (file for file in OLD if "LogFileUtils" in file)
+    assert change in OLD[file]
+    assert drifts({file: OLD[file].replace(change, to)}, tmp_path) == told
 
 
 def test_classes(tmp_path):
