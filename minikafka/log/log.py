@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common import file_ops
@@ -45,6 +46,7 @@ from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_lock import LogDirLock
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, is_log_file, offset_from_file
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET, LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
@@ -67,6 +69,7 @@ from minikafka.log.retention import (
     retention_ms_breached,
     retention_size_breached,
 )
+from minikafka.log.segment_end import was_closed
 from minikafka.log.segment_files import delete_producer_snapshots, replace_segments, split_overflowed_segment
 from minikafka.record.files.file_records import TimestampAndOffset
 from minikafka.record.format.memory_records import MemoryRecords
@@ -172,26 +175,41 @@ class Log:
         *,
         log_start_offset: int = 0,
         recovery_point: int = 0,
-        last_shutdown_clean: bool = True,
+        last_shutdown_clean: bool | None = None,
         topic_id: str | None = None,
     ) -> "Log":
         """Open the log in `directory` by the machine's clock, with a scheduler that `close` ends.
+
+        `last_shutdown_clean`: as for `create`. With None the files tell: where the newest segment is not as closing
+        leaves it (after a kill, or a disk that was full), the log is recovered from `recovery_point` on, or if that is
+        0 from the newest segment on. After a power cut older ones may be damaged, too: then give False. An error of the
+        operating system ends the load, see `stop_at_os_errors`.
 
         `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`); those that a topic could not be
         created with are refused, before anything is opened, by InvalidConfigurationException or ConfigException. The
         other arguments, and what else is raised, are those of `create`.
 
         Raises KafkaException while a broker runs on the log directory: two writers would overwrite each other's
-        batches. In a broker's directory none can start while the log is open: the lock on the file `.lock` is held.
+        batches. In a broker's directory none can start while the log is open: the lock on the file `.lock` is held. A
+        mark of its clean stop is deleted, so that its next start looks at what was written here.
         """
         directory = Path(directory)
         LogConfig.validate(settings or {})
         # A directory of another name would stop a broker's start, so none is made.
         parse_topic_partition_name(directory.absolute())
-        log_dir_lock = LogDirLock(Path(os.path.realpath(directory)).parent, shared=True, changes=True)
+        log_dir = Path(os.path.realpath(directory)).parent
+        log_dir_lock = LogDirLock(log_dir, shared=True, changes=True)
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:
+            CleanShutdownFileHandler(log_dir).delete()
+            if last_shutdown_clean is None:
+                newest = max(
+                    filter(is_log_file, directory.glob(f"*{LOG_FILE_SUFFIX}")), key=offset_from_file, default=None
+                )
+                last_shutdown_clean = newest is None or was_closed(newest)
+                if newest is not None and not last_shutdown_clean:
+                    recovery_point = recovery_point or offset_from_file(newest)
             log = cls.create(
                 directory,
                 LogConfig(settings),
@@ -201,6 +219,7 @@ class Log:
                 time=SystemTime(),
                 last_shutdown_clean=last_shutdown_clean,
                 topic_id=topic_id,
+                stop_at_os_errors=True,
             )
         except BaseException:
             scheduler.shutdown()

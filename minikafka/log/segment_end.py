@@ -56,6 +56,21 @@ def find_end(log: Path) -> SegmentEnd:
         records.close_handlers()
 
 
+def was_closed(log: Path) -> bool:
+    """Whether the segment with the file `log` is as closing leaves it: its last batch is whole, and no zeros follow the
+    entries of its offset index. After a kill, or a disk that was full, one of them does not hold.
+
+    Raises as `find_end`.
+    """
+    index = log.with_suffix(INDEX_FILE_SUFFIX)
+    if index.is_file():
+        with open(index, "rb") as file:
+            file.seek(-min(OFFSET_ENTRY.size, index.stat().st_size), os.SEEK_END)
+            if (last := file.read()) and not any(last):
+                return False
+    return not find_end(log).bytes_behind
+
+
 def end_of(
     records: FileRecords,
     base_offset: int,

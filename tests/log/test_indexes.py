@@ -529,7 +529,7 @@ with suppress(OSError), open("rest", "wb", buffering=0) as rest:
     while rest.write(bytes(4096)):
         pass
 try:
-    Log.open("t-0")
+    Log.open("t-0", last_shutdown_clean=True)
 except (InternalError, KafkaStorageException, OSError) as error:
     print("refused")
 for kind, suffix in ((OffsetIndex, "index"), (TimeIndex, "timeindex")):
