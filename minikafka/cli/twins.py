@@ -75,7 +75,8 @@ def drift(version: str, since: str, as_json: bool) -> None:
 
     The sources of both (6 MB each) come from the registry, once; then they are in the cache. Compared is all of a class
     that is mirrored as a whole, and of others the methods that are mirrored and what they use of their class. Comments
-    and layout do not count. The exit code is 0 when nothing differs, 1 when something does, 2 when they cannot be compared.
+    and layout do not count. The exit code is 0 when nothing differs, 1 when something does, 2 when they cannot be
+    compared.
     """
     found = compare(KafkaSources.of(since), KafkaSources.of(version), our_members())
     if as_json:
