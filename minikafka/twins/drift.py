@@ -6,7 +6,7 @@ Scala to Java was written anew; its members are then not compared one by one.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +58,7 @@ def compare(old: KafkaSources, new: KafkaSources, ours: Iterable[OurMember]) -> 
     }
     drifts: list[Drift] = []
     for owner, of_class, of_members in mirrored.values():
-        inner = [each for each in _inner(owner, old) if of_class and (each.full_name, each.kind) not in mirrored]
-        drifts += _of_class(owner, of_class, of_members, inner, old, new)
+        drifts += _of_class(owner, of_class, of_members, mirrored, old, new)
     drifts.sort(key=lambda each: (each.name.partition("(")[0].rpartition(".")[0] or each.name, each.file, each.line))
     members = sum(len(of_members) for _, _, of_members in mirrored.values())
     return Comparison(old.version, new.version, tuple(drifts), len(mirrored), members)
@@ -118,11 +117,11 @@ def _of_class(
     owner: KafkaClass,
     of_class: list[str],
     of_members: _Members,
-    inner: list[KafkaClass],
+    mirrored: Container[tuple[str, str]],
     old: KafkaSources,
     new: KafkaSources,
 ) -> list[Drift]:
-    """Also in the `inner` classes of one that is mirrored as a whole."""
+    """Also in the inner classes of one that is mirrored as a whole, but those `mirrored` on their own."""
     by = tuple(of_class) or tuple(name for names in of_members.values() for name in names)
     now = _successor(owner, old, new)
     if now is None:
@@ -136,16 +135,20 @@ def _of_class(
         drifts.append(Drift(MOVED, owner.name, now.file, now.line, now.file, by))
     drifts += _of_its_members(owner, now, of_class, of_members)
     if of_class:
-        here = {each.name.removeprefix(owner.name) for each in _inner(owner, old)}
+        here = {(each.name.removeprefix(owner.name), each.kind): each for each in _inner(owner, old)}
         there = {(each.name.removeprefix(now.name), each.kind): each for each in _inner(now, new)}
-        for each in inner:
-            if found := there.get((each.name.removeprefix(owner.name), each.kind)):
-                members = _with_what_they_rest_on(each, of_class, {})
-                drifts += _of_its_members(each, found, of_class, members)
+        for key, each in here.items():
+            if (each.full_name, each.kind) in mirrored:
+                continue
+            if found := there.get(key):
+                drifts += _of_its_members(each, found, of_class, _with_what_they_rest_on(each, of_class, {}))
             else:
                 drifts.append(Drift(REMOVED, each.name, owner.file, each.line, "", by))
+        names = {name for name, _ in here}
         drifts += [
-            Drift(NEW, each.name, each.file, each.line, "", by) for (name, _), each in there.items() if name not in here
+            Drift(NEW, each.name, each.file, each.line, "", by)
+            for (name, _), each in there.items()
+            if name not in names
         ]
     return drifts
 

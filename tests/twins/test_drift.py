@@ -43,6 +43,7 @@ def turned(): """Kafka: `Partition.makeLeader`."""
     )
 )
 LOG = "org/apache/kafka/storage/internals/log/UnifiedLog.java"
+UTILS = "org/apache/kafka/storage/internals/log/LogFileUtils.java"
 PACKAGE = "package org.apache.kafka.storage.internals.log;\n"
 OLD = {
     LOG: PACKAGE
@@ -58,7 +59,7 @@ OLD = {
     static { register(1); }
     enum Kind { OPEN, CLOSED; int bits() { return 2; } }
 }""",
-    "org/apache/kafka/storage/internals/log/LogFileUtils.java": PACKAGE
+    UTILS: PACKAGE
     + "public class LogFileUtils { public static String name() { return padded(7); } int other; int WIDTH = 20;"
     + "static String padded(int a) { return a + WIDTH; } static { register(2); } }",
     "org/apache/kafka/storage/internals/log/Point.java": PACKAGE + "public class Point { int x, y, z; void far() {} }",
@@ -84,9 +85,9 @@ def drifts(files: dict[str, str | None], tmp_path: Path) -> list[str]:
     return [f"{each.what} {each.name} {each.now}".strip() for each in found]
 
 
-def log(change: str, to: str) -> dict[str, str]:
-    assert change in OLD[LOG]
-    return {LOG: OLD[LOG].replace(change, to)}
+def edited(file: str, change: str, to: str) -> dict[str, str]:
+    assert change in OLD[file]
+    return {file: OLD[file].replace(change, to)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def log(change: str, to: str) -> dict[str, str]:
     ],
 )
 def test_a_class_that_is_mirrored_as_a_whole(change, to, told, tmp_path):
-    assert drifts(log(change, to), tmp_path) == told
+    assert drifts(edited(LOG, change, to), tmp_path) == told
 
 
 @pytest.mark.parametrize(
@@ -133,17 +134,15 @@ def test_a_class_that_is_mirrored_as_a_whole(change, to, told, tmp_path):
     ],
 )
 def test_a_class_of_which_only_a_member_is_mirrored(change, to, told, tmp_path):
-    (file,) = (file for file in OLD if "LogFileUtils" in file)
-    assert change in OLD[file]
-    assert drifts({file: OLD[file].replace(change, to)}, tmp_path) == told
+    assert drifts(edited(UTILS, change, to), tmp_path) == told
 
 
 def test_classes(tmp_path):
     directory = "org/apache/kafka/storage/internals/log"
-    utils = OLD[f"{directory}/LogFileUtils.java"]
+    utils = OLD[UTILS]
     told = drifts(
         {
-            f"{directory}/LogFileUtils.java": None,
+            UTILS: None,
             "org/apache/kafka/server/LogFileUtils.java": utils.replace("storage.internals.log", "server"),
             f"{directory}/Point.java": None,
             f"{directory}/Place.java": OLD[f"{directory}/Point.java"].replace("Point", "Place"),
