@@ -46,7 +46,6 @@ from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_lock import LogDirLock
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, is_log_file, offset_from_file
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET, LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
@@ -69,7 +68,7 @@ from minikafka.log.retention import (
     retention_ms_breached,
     retention_size_breached,
 )
-from minikafka.log.segment_end import was_closed
+from minikafka.log.segment_end import unclosed_segment
 from minikafka.log.segment_files import delete_producer_snapshots, replace_segments, split_overflowed_segment
 from minikafka.record.files.file_records import TimestampAndOffset
 from minikafka.record.format.memory_records import MemoryRecords
@@ -204,12 +203,9 @@ class Log:
         try:
             CleanShutdownFileHandler(log_dir).delete()
             if last_shutdown_clean is None:
-                newest = max(
-                    filter(is_log_file, directory.glob(f"*{LOG_FILE_SUFFIX}")), key=offset_from_file, default=None
-                )
-                last_shutdown_clean = newest is None or was_closed(newest)
-                if newest is not None and not last_shutdown_clean:
-                    recovery_point = recovery_point or offset_from_file(newest)
+                unclosed = unclosed_segment(directory)
+                last_shutdown_clean = unclosed is None
+                recovery_point = recovery_point or unclosed or 0
             log = cls.create(
                 directory,
                 LogConfig(settings),

@@ -6,8 +6,8 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
-from minikafka.log.partition_files import objection_to
+from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, is_log_file, offset_from_file
+from minikafka.log.partition_files import look_into, objection_to
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.files.file_records import FileRecords
@@ -56,11 +56,19 @@ def find_end(log: Path) -> SegmentEnd:
         records.close_handlers()
 
 
-def was_closed(log: Path) -> bool:
-    """Whether the segment with the file `log` is as closing leaves it: its last batch is whole, and no zeros follow the
-    entries of its offset index. After a kill, or a disk that was full, one of them does not hold.
+def unclosed_segment(directory: Path) -> int | None:
+    """The base offset of a partition's newest segment, if it is not as closing leaves it; None if it is, or there is no
+    segment. Raises as `find_end`.
+    """
+    files = look_into(directory, follow_links=True).files if directory.is_dir() else []
+    newest = max(filter(is_log_file, files), key=offset_from_file, default=None)
+    return None if newest is None or _was_closed(newest) else offset_from_file(newest)
 
-    Raises as `find_end`.
+
+def _was_closed(log: Path) -> bool:
+    """Whether the last batch is whole, and no zeros follow the entries of the offset index.
+
+    After a kill, or a disk that was full, one of them does not hold.
     """
     index = log.with_suffix(INDEX_FILE_SUFFIX)
     if index.is_file():
