@@ -18,7 +18,7 @@ from jvm_peer import compile_peer, run_peer
 from log_bench import SHAPES, append, one_batch, timed
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import RECOVERY_POINT_CHECKPOINT_FILE, OffsetCheckpointFile
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
@@ -26,7 +26,6 @@ from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.config_repository import MapConfigRepository
-from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.witness.directory_diff import directory_diff
 

@@ -14,6 +14,10 @@ logger = logging.getLogger(__name__)
 
 CURRENT_VERSION = 0
 
+# Kafka: `LogManager`. They stand here because a single log reads its log start, too (`Log.open`).
+RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
+LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
+
 
 class OffsetCheckpointFile:
     """A map from partition to offset in a file of the log directory.

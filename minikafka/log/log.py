@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -36,6 +37,7 @@ from minikafka.log.append_analysis import (
 )
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.broker_compression_type import BrokerCompressionType
+from minikafka.log.checkpointed_offset import checkpointed_offset
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -172,7 +174,7 @@ class Log:
         directory: str | Path,
         settings: Mapping[str, object] | None = None,
         *,
-        log_start_offset: int = 0,
+        log_start_offset: int | None = None,
         recovery_point: int = 0,
         last_shutdown_clean: bool | None = None,
         topic_id: str | None = None,
@@ -183,6 +185,10 @@ class Log:
         leaves it (after a kill, or a disk that was full), the log is recovered from `recovery_point` on, or if that is
         0 from the newest segment on. After a power cut older ones may be damaged, too: then give False. An error of the
         operating system ends the load, see `stop_at_os_errors`.
+
+        `log_start_offset`: with None, the one that a broker noted for the partition beside the directory, in
+        `log-start-offset-checkpoint`, or 0. A log that is opened alone notes none itself: what
+        `maybe_increment_log_start_offset` sets must be given at the next opening.
 
         `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`); those that a topic could not be
         created with are refused, before anything is opened, by InvalidConfigurationException or ConfigException. The
@@ -195,13 +201,15 @@ class Log:
         directory = Path(directory)
         LogConfig.validate(settings or {})
         # A directory of another name would stop a broker's start, so none is made.
-        parse_topic_partition_name(directory.absolute())
+        topic_partition = parse_topic_partition_name(directory.absolute())
         log_dir = Path(os.path.realpath(directory)).parent
         log_dir_lock = LogDirLock(log_dir, shared=True, changes=True)
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:
             CleanShutdownFileHandler(log_dir).delete()
+            if log_start_offset is None:
+                log_start_offset = checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, topic_partition)
             if last_shutdown_clean is None:
                 unclosed = unclosed_segment(directory)
                 last_shutdown_clean = unclosed is None

@@ -7,7 +7,9 @@ import pytest
 
 from minikafka import Compression, Log, MemoryRecords, SimpleRecord
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.common.errors import KafkaStorageException
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, OffsetCheckpointFile
+from minikafka.common.errors import KafkaStorageException, OffsetOutOfRangeException
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_segment import LogSegment
 from minikafka.testing import Broker
 
@@ -127,3 +129,21 @@ def test_a_broker_looks_at_what_was_written_into_its_log_meanwhile(tmp_path, is_
         broker.kill()
         broker.start()
         assert [record.value for record in broker.records("t", 0)] == [b"a", b"b", b"c"]
+
+
+def test_records_that_a_broker_was_told_to_delete_stay_deleted(tmp_path):
+    with Log.open(tmp_path / "logs" / "t-0", SETTINGS) as log:
+        append(log, b"a", b"b")
+    noted = tmp_path / "logs" / LOG_START_OFFSET_CHECKPOINT_FILE
+    OffsetCheckpointFile(noted).write({TopicPartition("t", 0): 1, TopicPartition("t", 1): 2})
+    (tmp_path / "t-0").symlink_to(tmp_path / "logs" / "t-0")
+    for directory in (tmp_path / "logs" / "t-0", tmp_path / "t-0"):
+        with Log.open(directory, SETTINGS) as log:
+            assert values(log) == [b"b"]
+            with pytest.raises(OffsetOutOfRangeException):
+                log.read(0)
+    with Log.open(tmp_path / "t-0", SETTINGS, log_start_offset=0) as log:
+        assert values(log) == [b"a", b"b"]
+    noted.write_text("damaged")
+    with Log.open(tmp_path / "t-0", SETTINGS) as log:
+        assert values(log) == [b"a", b"b"]

@@ -11,12 +11,15 @@ from typing import Any
 from unittest import mock
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    OffsetCheckpointFile,
+)
 from minikafka.lab.stage.tables import rows
 from minikafka.lab.stage.workbench import scratch
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.codecs.compression import Compression
 from minikafka.record.format.memory_records import MemoryRecords

@@ -4,7 +4,11 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    OffsetCheckpointFile,
+)
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.java.scala_hash_map import in_order_of_a_map_grown, in_order_of_a_map_made_at_once
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
@@ -12,9 +16,6 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 
 logger = logging.getLogger(__name__)
-
-RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
-LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
 
 
 class LogDirCheckpoints:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import for_each_task
@@ -34,7 +35,7 @@ from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, is_another_log, noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
-from minikafka.spark.source.partition_bounds import LOG_START_OFFSETS, noted_offsets
+from minikafka.spark.source.partition_bounds import noted_offsets
 from minikafka.spark.source.range_rows import carried_isolation
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
@@ -347,7 +348,7 @@ def _log_start(
     storage: Storage, directory: str, topic_partition: TopicPartition, segments: Sequence[DiskSegment]
 ) -> int:
     try:
-        noted = noted_offsets(storage, joined(os.path.dirname(directory), LOG_START_OFFSETS)) or {}
+        noted = noted_offsets(storage, joined(os.path.dirname(directory), LOG_START_OFFSET_CHECKPOINT_FILE)) or {}
     except DAMAGE:  # which is told when a query is planned
         noted = {}
     return max(noted.get(topic_partition, 0), *(segment.base_offset for segment in segments[:1]))

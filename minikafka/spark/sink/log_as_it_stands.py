@@ -3,12 +3,11 @@
 import hashlib
 from pathlib import Path
 
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, OffsetCheckpointFile
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_dir_name
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.log.segment_end import find_end
 
 _OF_RECORDS_OR_ID = (LOG_FILE_SUFFIX, LOG_FILE_SUFFIX + SWAP_FILE_SUFFIX, PARTITION_METADATA_FILE_NAME)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.common.bounded_file import MAX_TEXT_SIZE
 from minikafka.common.errors import KafkaException, KafkaStorageException, TopicExistsException
 from minikafka.common.file_kind import kind_of
@@ -19,7 +20,6 @@ from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.spark.shared_directory import is_directory, is_regular_file, refuse_other_than_file
 
 _REPLACED = (

@@ -32,7 +32,11 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    OffsetCheckpointFile,
+)
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -47,7 +51,6 @@ from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.spark.shared_directory import delete_staged, locked, opened_below, refuse_other_than_directory
 from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_in, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (

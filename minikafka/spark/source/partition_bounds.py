@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
@@ -19,7 +19,6 @@ from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.transactions_on_disk import Aborted, transactions_before
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
-LOG_START_OFFSETS = "log-start-offset-checkpoint"
 _BEHIND_HIGH_WATERMARK = ": as far as is decided (with bounds=log_end, a query reads on to the log end)"
 
 
@@ -65,7 +64,7 @@ class Bounds:
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
         log_end = log_end_of(last)
-        start_points = self._checkpoint(partition.storage, joined(log_dir, LOG_START_OFFSETS)) or {}
+        start_points = self._checkpoint(partition.storage, joined(log_dir, LOG_START_OFFSET_CHECKPOINT_FILE)) or {}
         start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
         high_watermark = None
         if not options.to_log_end:

@@ -51,7 +51,11 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
     LeaderEpochCheckpointFile,
 )
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    OffsetCheckpointFile,
+)
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
@@ -64,7 +68,7 @@ from minikafka.spark.source.group_rows import GROUP_COLUMNS, GROUPS
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.metadata_rows import METADATA, METADATA_COLUMNS
-from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_OFFSETS, largest_timestamp
+from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, largest_timestamp
 from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
@@ -77,7 +81,7 @@ RECORDS = "records"
 BATCHES = "batches"
 _BATCHES_AT_A_TIME = 10_000
 _CHECKPOINTS = (
-    HIGH_WATERMARKS, LOG_START_OFFSETS, "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
+    HIGH_WATERMARKS, LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE, "cleaner-offset-checkpoint",
 )  # fmt: skip
 
 _WHERE: dict[str, DataType] = {"topic": StringType(), "partition": IntegerType()}

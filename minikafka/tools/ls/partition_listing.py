@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.common.errors import IOException, KafkaException, NumberFormatException
 from minikafka.common.java.java_numbers import LONG_MAX, parse_long
 from minikafka.common.topic_partition import TopicPartition
@@ -26,7 +27,6 @@ from minikafka.log.log_file_utils import (
     log_file,
 )
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import objection_to
 from minikafka.log.segment_end import SegmentEnd, find_end, first_timestamp, noted_timestamp
 from minikafka.record.format.record_batch import NO_TIMESTAMP

@@ -11,18 +11,21 @@ from pathlib import Path
 import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+)
 from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.checkpointed_offset import checkpointed_offset
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME, LogDirLock
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
@@ -79,22 +82,15 @@ def known_of(log_dir: Path, partition: TopicPartition) -> dict:
     if partition.topic == CLUSTER_METADATA_TOPIC_NAME:
         return {"log_start_offset": 0, "recovery_point": 0, "last_shutdown_clean": False}
     return {
-        "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
-        "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
+        "log_start_offset": _noted(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
+        "recovery_point": _noted(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
         "last_shutdown_clean": CleanShutdownFileHandler(log_dir).exists(),
     }
 
 
-def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
-    """The partition's offset in a checkpoint file of the log directory; 0 if there is none.
-
-    Raises OSError, with the file's name, when the file cannot be read.
-    """
-    if not os.path.lexists(file):
-        return 0
-    require_regular(file, follow_links=True)
+def _noted(file: Path, partition: TopicPartition) -> int:
     with naming(file):
-        return OffsetCheckpointFile(file).read_or_empty().get(partition, 0)
+        return checkpointed_offset(file, partition)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.common import file_ops
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import (
@@ -39,7 +40,6 @@ from minikafka.log.log_dir_name import parse_topic_partition_name, partition_dir
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.manager.config_repository import MapConfigRepository
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig

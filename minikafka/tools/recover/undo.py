@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.common import file_ops
 from minikafka.common.at_hand import crc32c
 from minikafka.common.bounded_file import read_text_file
@@ -47,7 +48,6 @@ from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as 
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import FOLLOW_LINKS, has_name_of_a_file, is_loaded, require_regular
 from minikafka.tools.ended_by_signals import let_signals_wait
 from minikafka.tools.failure import describe

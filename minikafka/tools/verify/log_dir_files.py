@@ -6,12 +6,12 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.common.errors import KafkaException, KafkaStorageException, RuntimeException
 from minikafka.common.file_kind import kind_of
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
 from minikafka.messages.cluster_metadata import FeatureLevelRecord
 from minikafka.messages.framed_message import read_framed

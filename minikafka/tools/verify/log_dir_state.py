@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY, CLUSTER_METADATA_TOPIC_NAME
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
@@ -13,7 +14,6 @@ from minikafka.log.log_dir_lock import LogDirLock
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets
 from minikafka.tools.failure import TOLD

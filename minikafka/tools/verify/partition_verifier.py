@@ -13,6 +13,7 @@ from types import MappingProxyType
 from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
 )
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
 from minikafka.common.errors import IOException, KafkaException
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
@@ -29,7 +30,6 @@ from minikafka.log.log_file_utils import (
     offset_from_file,
     transaction_index_file,
 )
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.log.partition_files import (
     FILE_SUFFIXES,
     INDEX_FILE_SUFFIXES,

@@ -4,9 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    OffsetCheckpointFile,
+)
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.witness.log_dir.one_log_manager import NO_CLEANER_THREADS, OneLogManager
 from minikafka.witness.log_dir.workload import LogDirOperation, LogDirWorkload, parse_partition
 from minikafka.witness.observation import Observations

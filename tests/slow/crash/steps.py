@@ -8,10 +8,10 @@ import shutil
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import MetaProperties
+from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE as LOG_STARTS
+from minikafka.checkpoint.offset_checkpoint_file import RECOVERY_POINT_CHECKPOINT_FILE as RECOVERY_POINTS
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE as LOG_STARTS
-from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE as RECOVERY_POINTS
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.operations import parse_operation

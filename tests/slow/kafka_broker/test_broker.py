@@ -11,17 +11,16 @@ import time
 import pytest
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import RECOVERY_POINT_CHECKPOINT_FILE, OffsetCheckpointFile
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.checkpointed_offset import checkpointed_offset
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.tools.recover.offline_log import checkpointed_offset
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.kafka.kafka_log import KafkaLog

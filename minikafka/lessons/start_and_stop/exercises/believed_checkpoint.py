@@ -69,7 +69,7 @@ def _case(number: int) -> AskedCase:
 
 def _manager_says(factory: Any, text: str) -> Any:
     """What a manager makes of the text when it starts after a kill: the recovery points of its logs tell."""
-    from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
+    from minikafka.checkpoint.offset_checkpoint_file import RECOVERY_POINT_CHECKPOINT_FILE
     from minikafka.witness.log_dir.workload import parse_partition
 
     with managed(factory) as one:
