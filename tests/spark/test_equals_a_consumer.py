@@ -32,7 +32,7 @@ def seen_in(directory: Path, **options) -> list[Seen]:
     ]  # fmt: skip
 
 
-@pytest.mark.in_parts(2)
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_what_a_consumer_gets(kafka, spark, tmp_path):
     origins = Origins(tmp_path / "origins")

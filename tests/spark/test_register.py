@@ -35,6 +35,7 @@ def test_the_last_exception_of_ours_is_found():
     assert raised_by_us("java.lang.IllegalStateException: z") is None
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_python_without_minikafka_is_named(tmp_path):
     python = python_without_minikafka(tmp_path / "venv")

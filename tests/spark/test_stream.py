@@ -508,6 +508,7 @@ def test_two_copies_of_a_partition_are_refused(growing, tmp_path):
         reader(growing, path=str(tmp_path / "*")).initialOffset()
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_driver_that_is_killed_in_mid_stream_loses_and_doubles_nothing(spark, drawn, growing, tmp_path):
     register(spark)

@@ -110,6 +110,7 @@ def test_the_examples_of_the_page_run(tmp_path):
     assert count >= 7
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_example_for_spark_runs(tmp_path):

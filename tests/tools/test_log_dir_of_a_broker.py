@@ -71,6 +71,7 @@ def test_the_settings_are_those_that_the_broker_had(killed):
     assert (config.segment_size, config.index_interval, config.file_delete_delay_ms) == (900, 200, 60_000)
 
 
+@pytest.mark.in_parts(4)
 def test_the_broker_goes_on_where_recover_left_the_directory(killed):
     broker = killed.broker
     told = tell("recover", str(broker.log_dir), "--json", "--broker-config", str(broker.home / "server.properties"))

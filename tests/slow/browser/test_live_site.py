@@ -166,6 +166,7 @@ OWN = "from tests.lab.rebuild.stubs import stub_of"
 """What a browser does not have: its text comes before."""
 
 
+@pytest.mark.in_parts(4)
 def test_a_page_loads_little_before_its_first_prediction(chromium, address, asked):
     """Of the lessons with large notebooks; where requests are watched, as above, a browser's cache does not work."""
     page = chromium.new_context(viewport={"width": 1280, "height": 1000}).new_page()
@@ -177,6 +178,7 @@ def test_a_page_loads_little_before_its_first_prediction(chromium, address, aske
     page.context.close()
 
 
+@pytest.mark.in_parts(4)
 def test_the_plain_wasm_comes_after_the_first_prediction_and_only_once(chromium, address, server, tmp_path):
     """From then on it is taken from the browser's cache on the disk, which can keep its machine code."""
     context = chromium.browser_type.launch_persistent_context(
@@ -214,6 +216,7 @@ def wasm_of(server):
     return [path for path in server.paths if ".wasm" in path]
 
 
+@pytest.mark.in_parts(4)
 def test_the_logo_leads_to_the_files_and_they_to_their_editors(chromium, address):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     page = context.new_page()
@@ -276,6 +279,7 @@ def test_axe_finds_nothing_in_what_is_ours(chromium, address, theme, width):
     page.context.close()
 
 
+@pytest.mark.in_parts(4)
 def test_a_prediction_is_made_and_a_player_moved_by_keyboard_alone(chromium, address):
     page = chromium.new_context(viewport={"width": 1280, "height": 1000}).new_page()
     open_notebook(page, f"{address}/{address_of(f'{NOTEBOOKS}/03-high-watermark.ipynb')}")
@@ -301,6 +305,7 @@ def test_a_prediction_is_made_and_a_player_moved_by_keyboard_alone(chromium, add
     page.context.close()
 
 
+@pytest.mark.in_parts(4)
 def test_what_is_written_in_the_browser_is_judged_there_kept_there_and_taken_into_a_working_copy(
     chromium, address, tmp_path
 ):

@@ -94,6 +94,7 @@ def consumed(clients):
     }
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_five_runs_on_a_log_directory(kafka, tmp_path):
     broker = KafkaBroker(tmp_path, {"log.cleaner.enable": "false", "log.retention.check.interval.ms": "3600000"})

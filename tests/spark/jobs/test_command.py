@@ -304,6 +304,7 @@ def test_verify_says_how_many_partitions_are_sound(on_the_session):
     assert (done.exit_code, done.stdout, done.stderr) == (0, "1 partition sound\n", "")
 
 
+@pytest.mark.in_parts(4)
 @pytest.mark.slow
 def test_a_reader_that_has_enough():
     reading, writing = os.pipe()

@@ -49,6 +49,7 @@ def written(frame) -> list[tuple]:
     )  # fmt: skip
 
 
+@pytest.mark.in_parts(4)
 def test_a_topic_is_restored_from_parquet(spark, kafka, tmp_path):
     """A cluster knows the topic; its broker is stopped, the records are written in place, and it starts again."""
     register(spark)
