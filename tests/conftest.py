@@ -7,10 +7,11 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +136,8 @@ def pytest_collection_modifyitems(config, items):
     quick, part, writes = (config.getoption(name) for name in ("--quick", "--part", "--write-answers"))
     left_out = {
         item
-        for item in items
-        if (quick and _is_left_out(item)) or (writes and not _has_answers(item)) or not _is_in_part(item, part)
+        for item, number in zip(items, _numbers(items), strict=True)
+        if (quick and _is_left_out(item)) or (writes and not _has_answers(item)) or not _is_in_part(item, number, part)
     }
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
@@ -161,18 +162,26 @@ def _has_answers(item) -> bool:
     return not {"kafka_says", "kafka_says_to_the_module"}.isdisjoint(item.fixturenames)
 
 
-def _is_in_part(item, part: str) -> bool:
+def _numbers(items) -> list[int]:
+    """A number for each: the cases of a test are counted, a test without cases has a number that its name gives."""
+    counts: dict[tuple, count] = defaultdict(count)
+    return [
+        next(counts[item.path, item.originalname]) if hasattr(item, "callspec") else zlib.crc32(item.name.encode())
+        for item in items
+    ]
+
+
+def _is_in_part(item, number: int, part: str) -> bool:
     """Whether a run of that part runs the test: of tests `in_parts(n)` those cases that fall to it ("all": every case).
 
-    Where a case falls to depends on its name alone, and a test without cases on its own: n runs have run all, and what
-    several tests ask of one case, such as an exercise, falls to the same run if they have as many parts.
+    Cases are dealt out by their numbers: n runs have run all, each runs as many, and what several tests ask of the same
+    list of cases, such as exercises, falls to the same run if they have as many parts.
     """
     marker = item.get_closest_marker("in_parts")
     if marker is None or part == "all":
         return True
     (parts,) = marker.args
-    name = item.callspec.id if hasattr(item, "callspec") else item.name
-    return zlib.crc32(name.encode()) % parts == _number_among(parts, part)
+    return number % parts == _number_among(parts, part)
 
 
 def _number_among(parts: int, part: str) -> int:
