@@ -1055,7 +1055,11 @@ class Log:
         return self._local_log.collect_aborted_transactions(self.log_start_offset, start_offset, upper_bound_offset)
 
     def fetch_offset_by_timestamp(self, target_timestamp: int) -> TimestampAndOffset | None:
-        """The first record with a timestamp >= `target_timestamp` (ms) in the first segment that has one, or None.
+        """The first record from the log start on with a timestamp >= `target_timestamp` (ms) in one segment, or None.
+
+        It is the first segment whose largest timestamp is so late (of one without timestamps: the time of its file's
+        last change). As in Kafka, None is also the answer where that segment has no such record from the log start on,
+        though a later one may have.
 
         Negative values ask for special offsets: -1 for the log end, -2 and -4 for the log start, -3 for the record with
         the largest timestamp, -5 and -6 for remote storage (always offset -1 here). Only -3 brings a timestamp.

@@ -16,8 +16,9 @@ _COLUMNS = "offset, timestamp, key, value"
 
 def _case(name: str, ours: str, theirs: str, high_watermark: int, draw: random.Random | None = None) -> AskedCase:
     """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
-    for no value, `e` for an empty one, `k` for another key, `n` for none, `t` for another timestamp, `=` for the usual
-    record. `draw` brings the rows of a drawn case into any order.
+    for no value, `e` for an empty one, `k` for another key, `n` for none, `z` for another key without a value, `v` for
+    another value without a key, `t` for another timestamp, `=` for the usual record. `draw` brings the rows of a drawn
+    case into any order.
     """
     copies = [_lines(copy) for copy in (ours, theirs)]
     frames = [frame(read_from(lines, _COLUMNS, bounds="log_end"), _SCHEMA, draw) for lines in copies]
@@ -50,9 +51,9 @@ def _lines(copy: str) -> list[str]:
         size, data, keys, when = 10, offset, 100, offset * 1000
         if letter == ".":
             continue
-        size = {"x": 11, "0": "null", "e": 0}.get(letter, size)
-        keys = {"k": 3, "n": 0}.get(letter, keys)
-        data += 100 * (letter == "y")
+        size = {"x": 11, "0": "null", "z": "null", "e": 0}.get(letter, size)
+        keys = {"k": 3, "z": 3, "n": 0, "v": 0}.get(letter, keys)
+        data += 100 * (letter in "yv")
         when += 500 * (letter == "t")
         lines.append(f"append_as_follower [1x{size} keys={keys} data={data} ts=now+{when} offset={offset}]")
     return [*lines, "update_high_watermark leo"]
@@ -112,6 +113,8 @@ equal_replicas = Exercise(
         _case("one has no value", "=====", "=0===", 5),
         _case("another time", "===t=", "=====", 5),
         _case("another key", "=====k", "======", 6),
+        _case("another key, and no value", "====0=", "====z=", 6),
+        _case("another value, and no key", "====n=", "====v=", 6),
         _case("one is missing", "=====", "==.==", 5),
         _case("missing in ours", "=.===", "=====", 5),
         _case("a hole in both", "=..=x", "=..==", 5),

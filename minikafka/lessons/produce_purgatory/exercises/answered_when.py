@@ -158,6 +158,7 @@ answered_when = Exercise(
         _case("nobody fetches", "0:+2 0:1 1:2, 1:f 0:0 1:0"),
         _case("a fetch before the request", "0:+9 0:1, 1:f 0:1, 2:+3 0:1, 4:f 0:2"),
         _case("a fetch of the same moment", "0:+5 0:2, 0:f 0:0, 0:f 0:2"),
+        _case("a follower that fetches once more from further back", "0:+9 0:1, 0:+9 0:1, 1:f 0:2, 2:f 0:1"),
     ],
     judged_by_spark,
     solutions.answers,

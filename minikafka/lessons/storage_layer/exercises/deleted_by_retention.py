@@ -69,6 +69,7 @@ _LOGS_OF_CASES = (
     (_Log("orders", "delete", 100, (300, 200, 50)), _Log("users", "delete", 100, (100, 99, 40))),
     (_Log("orders", "delete", 100, (300, 50, 200, 40)), _Log("audit", "delete", 100, (300, 200))),
     (_Log("state", "compact", 100, (300, 200, 40)), _Log("both", "compact,delete", 100, (300, 200, 40))),
+    (_Log("orders", "delete", 100, (300, 200, 40)), _Log("both", "delete,compact", 100, (300, 200, 40))),
     (_Log("orders", "delete", -1, (300, 200, 40), log_start=4), _Log("users", "delete", 100, (90, 80), log_start=6)),
     (_Log("none", "", 100, (300, 200, 40), log_start=3), _Log("orders", "delete", 100, (300, 40))),
     (_Log("orders", "delete", 0, (300, 1, 0)),),

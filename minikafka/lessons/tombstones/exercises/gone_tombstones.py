@@ -102,6 +102,7 @@ gone_tombstones = Exercise(
         _case("no cleaning so late", "0w 100c 900c 950w 1000c"),
         _case("a short retention", "0w 10c 20c 300w 400c 401c", 5),
         _case("written after the last cleaning", "0w 100c 1100c 1200w"),
+        _case("many cleanings before the horizon", "0w 1c 2c 3c 4c 5c 6c 7c 8c 1000c 1001c 1002c"),
     ],
     judged_by_spark,
     solutions.tombstones_gone,
