@@ -89,6 +89,7 @@ CASES = [
     Case({"subscribePattern": " "}, REFUSED),
     Case({"subscribePattern": "["}, REFUSED),
     Case({"subscribePattern": "\\p{Alpha}\\."}, {"ab.c-0": (0, 5)}, REFUSED, "Python's patterns have no \\p"),
+    Case({"subscribePattern": "^[a-c&&[^ac]]$"}, {"b-0": (0, 30)}, REFUSED, "Python has no classes in classes"),
     Case({"assign": '{"a": [1]}'}, {"a-1": (0, 50)}),
     Case({"assign": '{"a": [1, 7]}'}, {"a-1": (0, 50)}),
     Case({"assign": '{"a": [1, 1]}'}, {"a-1": (0, 50)}),

@@ -18,7 +18,7 @@ no value is copied.
 |---|---|---|
 | `table` | `records`, or one of those that `tables` describes: `batches`, `segments`, `index`, … | `records` |
 | `subscribe` | topics, with commas between them | all topics |
-| `subscribePattern` | topics in whose names this regular expression is found; of Kafka's own none | |
+| `subscribePattern` | topics in whose names this regular expression of Java's is found; of Kafka's own none | |
 | `assign` | partitions, JSON `{"t": [0, 1]}` | |
 | `startingOffsets`, `endingOffsets` | `earliest` (-2), `latest` (-1), JSON `{"t": {"0": 23, "1": -1}}` that names all \
 partitions of the query | all |

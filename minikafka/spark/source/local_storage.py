@@ -15,7 +15,7 @@ from minikafka.log.partition_files import require_regular
 from minikafka.record.files.file_channel import FileChannel
 from minikafka.spark.source.file_identity import file_identity, log_mark
 from minikafka.spark.source.settled_segments import settled_segments
-from minikafka.spark.source.storage import Entry, StoredFile
+from minikafka.spark.source.storage import Entry, StoredFile, as_python
 
 _TRIES = 3
 _PAUSE_S = 0.01
@@ -32,7 +32,7 @@ class LocalStorage:
 
     def expanded(self, path: str) -> list[str]:
         """As `glob`, but for a path that exists by just that name."""
-        found = [path] if os.path.exists(path) else sorted(glob.glob(path))
+        found = [path] if os.path.exists(path) else sorted(glob.glob(as_python(path)))
         return [os.path.abspath(each) for each in found]
 
     def is_directory(self, path: str) -> bool:

@@ -1,5 +1,6 @@
 """Where the files of a query lie: on a disk, or behind a URI. All that the source reads goes through a `Storage`."""
 
+import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -64,6 +65,11 @@ class Storage(Protocol):
 
     def on_disk(self, path: str) -> AbstractContextManager[Path]:
         """A small file, for readers that want it on a disk: itself, or a copy for as long as the context lasts."""
+
+
+def as_python(glob: str) -> str:
+    """The glob in Python's form: Spark's (Hadoop's), and those of shells, have `[^1]` for `[!1]`, too."""
+    return re.sub(r"\[(\^?)(.[^\]]*\])", lambda found: f"[{'!' * len(found[1])}{found[2]}", glob, flags=re.DOTALL)
 
 
 def joined(directory: str, name: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from minikafka.common.errors import IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic import is_internal
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.source.java_pattern import java_pattern
 from minikafka.spark.source.json_option import json_object
 from minikafka.tools.failure import nearest
 
@@ -36,7 +37,9 @@ class Subscription(NamedTuple):
         if asked == ["assign"]:
             return Subscription(assigned=_assigned(text))
         if asked == ["subscribePattern"]:
-            return Subscription(pattern=_pattern(text))
+            if not text:
+                raise IllegalArgumentException("subscribePattern is empty")
+            return Subscription(pattern=java_pattern(text))
         topics = frozenset(topic.strip() for topic in text.split(",")) - {""}
         if not topics:
             raise IllegalArgumentException(f"subscribe={text} names no topic")
@@ -77,13 +80,3 @@ def _assigned(text: str) -> frozenset[TopicPartition]:
             raise IllegalArgumentException(f"assign: the partitions of {topic} are no list of numbers: {form}")
         assigned |= {TopicPartition(topic, partition) for partition in partitions}
     return frozenset(assigned)
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Python's pattern for one of Java's, which have the same form but for rare ones."""
-    if not text:
-        raise IllegalArgumentException("subscribePattern is empty")
-    try:
-        return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise IllegalArgumentException(f"subscribePattern={text} is no regular expression: {error}") from None

@@ -22,7 +22,7 @@ from pyarrow import fs
 from minikafka.common.errors import IllegalArgumentException, IOException
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.partition_names import base_offset_of
-from minikafka.spark.source.storage import Entry, StoredFile, joined
+from minikafka.spark.source.storage import Entry, StoredFile, as_python, joined
 
 _URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(?:([^/@]*)@)?([^/]*)(.*)", re.DOTALL)
 _WITH_SETTINGS = {
@@ -185,7 +185,7 @@ class UriStorage:
             names = [entry.name for entry in self.entries(directory)]
         except FileNotFoundError:
             return []
-        return [joined(directory, each) for each in names if fnmatch.fnmatchcase(each, name)]
+        return [joined(directory, each) for each in names if fnmatch.fnmatchcase(each, as_python(name))]
 
     def _below(self, directory: str) -> list[fs.FileInfo]:
         file_system, _ = self.connect()
