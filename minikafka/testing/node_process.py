@@ -18,7 +18,7 @@ from minikafka.testing.node import Kept, KeyAndValue, LocalNode
 
 _PATIENCE_S = 60
 _ENDED = "The broker's process has ended"
-_RUN = "import sys; from minikafka.testing.node_process import run; run(int(sys.argv[1]))"
+_RUN = f"import sys; sys.path[:] = sys.argv[2:]; from {__name__} import run; run(int(sys.argv[1]))"
 
 
 class NodeProcess:
@@ -35,7 +35,8 @@ class NodeProcess:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _RUN, str(theirs.fileno())],
+                # It imports from where this process does: without -P it would look into the working directory first.
+                [sys.executable, "-P", "-c", _RUN, str(theirs.fileno()), *sys.path],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C ends this process, and the other one then stops in order

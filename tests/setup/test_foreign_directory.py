@@ -68,6 +68,14 @@ def test_the_archive_of_classes_is_made_from_there(foreign, monkeypatch):
     require_nothing_ran(foreign)
 
 
+def test_the_process_of_a_broker_for_tests_starts_from_there(foreign):
+    program = (
+        "from minikafka.testing import Broker\nwith Broker(process=True) as broker: print(broker.bootstrap_servers)"
+    )
+    assert run(sys.executable, "-P", "-c", program).stdout.startswith("127.0.0.1:")
+    require_nothing_ran(foreign)
+
+
 @pytest.fixture
 def variable_in_java(foreign, monkeypatch):
     """The variable PYTHONSAFEPATH as Spark's Java has it, and so its workers; Java here is a script."""

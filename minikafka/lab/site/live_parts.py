@@ -69,7 +69,7 @@ def _fetch_pyodide(place: Path, target: Path) -> None:
 
 
 def _fetch_wheels(target: Path) -> None:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     _run("pip", [*pip, *_FOR_THE_BROWSER, "--require-hashes", f"--dest={target}", f"--requirement={_WHEELS}"], target)
 
 

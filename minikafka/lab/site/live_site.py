@@ -170,8 +170,9 @@ def _build(place: Path, made_of: Path, sources: dict[str, Path]) -> Path:
             (place / name).write_bytes(_as_jupyterlite_shows_it(path))
     _note_what_is_laid_out(place / "files" / NOTEBOOKS)
     built = place / "built"
-    command = [sys.executable, "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place), "--contents", "files"]
-    command += ["--output-dir", str(built), *_APPS, "--no-sourcemaps", "--no-unused-shared-packages"]
+    command = [sys.executable, "-P", "-m", "jupyterlite_core.app", "build", "--lite-dir", str(place)]
+    command += ["--contents", "files", "--output-dir", str(built), *_APPS]
+    command += ["--no-sourcemaps", "--no-unused-shared-packages"]
     command += ["--ContentsManager.allow_hidden=True"]
     done = subprocess.run(command, cwd=place, capture_output=True, text=True)
     if done.returncode:
