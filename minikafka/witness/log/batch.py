@@ -24,8 +24,8 @@ class Batch:
 
     `3x100` is three records with values of 100 bytes. A list describes one record after another, and its last element
     describes all further ones: `3x100,null` has one value of 100 bytes and two nulls; `ts=now,now-5` likewise, in ms,
-    relative to the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `headers`: of each
-    record, from the third one on with keys beyond ASCII; `data` varies the bytes.
+    relative to the clock or absolute. `keys=4` draws keys from four different ones (0: null keys; -1: empty ones);
+    `headers`: of each record, from the third one on with keys beyond ASCII; `data` varies the bytes.
 
     Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the
     log end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
@@ -93,7 +93,9 @@ class Batch:
 
     def key(self, number: int) -> bytes | None:
         """The key of record `number`, counted from 0."""
-        return b"key-%d" % ((self.data + number) % self.keys) if self.keys else None
+        if self.keys <= 0:
+            return b"" if self.keys else None
+        return b"key-%d" % ((self.data + number) % self.keys)
 
     def value(self, number: int) -> bytes | None:
         """The value of record `number`: bytes that follow from it and `data` alone, half of them easy to compress."""

@@ -16,7 +16,7 @@ _COLUMNS = "offset, timestamp, key, value"
 
 def _case(name: str, ours: str, theirs: str, high_watermark: int, draw: random.Random | None = None) -> AskedCase:
     """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
-    for no value, `e` for an empty one, `k` for another key, `n` for none, `z` for another key without a value, `v` for
+    for no value, `e` for an empty one, `k` for another key, `n` for none, `b` for an empty one, `z` for another key without a value, `v` for
     another value without a key, `t` for another timestamp, `=` for the usual record. `draw` brings the rows of a drawn
     case into any order.
     """
@@ -52,7 +52,7 @@ def _lines(copy: str) -> list[str]:
         if letter == ".":
             continue
         size = {"x": 11, "0": "null", "z": "null", "e": 0}.get(letter, size)
-        keys = {"k": 3, "z": 3, "n": 0, "v": 0}.get(letter, keys)
+        keys = {"k": 3, "z": 3, "n": 0, "v": 0, "b": -1}.get(letter, keys)
         data += 100 * (letter in "yv")
         when += 500 * (letter == "t")
         lines.append(f"append_as_follower [1x{size} keys={keys} data={data} ts=now+{when} offset={offset}]")
@@ -65,7 +65,7 @@ def _drawn(draw: random.Random) -> AskedCase:
     for place in range(1, 25):
         pair = draw.choice(("==", "..", "yy", "00", "ee", "nn", "tt", "kk"))
         if place in places:
-            pair = draw.choice(("=n", "0e", "=y"))
+            pair = draw.choice(("=n", "nb", "0e", "=y"))
         for copy, letter in zip(copies, draw.sample(pair, 2)):
             copy.append(letter)
     mark = draw.choice((places[0], places[0] + 1, 25, 25))
@@ -113,6 +113,7 @@ equal_replicas = Exercise(
         _case("one has no value", "=====", "=0===", 5),
         _case("another time", "===t=", "=====", 5),
         _case("another key", "=====k", "======", 6),
+        _case("one has no key, the other an empty one", "===n==", "===b==", 6),
         _case("another key, and no value", "====0=", "====z=", 6),
         _case("another value, and no key", "====n=", "====v=", 6),
         _case("one is missing", "=====", "==.==", 5),

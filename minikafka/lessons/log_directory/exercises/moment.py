@@ -13,12 +13,16 @@ from minikafka.witness.log.workload import START_MS
 
 
 def _case(name: str, story: str, second: int, draw: random.Random | None = None) -> AskedCase:
-    """`story`: the seconds of the records, batches by semicolons, `|` for a roll. `draw` brings the rows of a drawn case into any order."""
+    """`story`: the seconds of the records, batches by semicolons, `|` for a roll, `!` for a marker, which has an offset
+    and no record. `draw` brings the rows of a drawn case into any order.
+    """
     lines = []
-    for batch in story.replace("|", "; | ;").split(";"):
+    for batch in story.replace("|", "; | ;").replace("!", "; ! ;").split(";"):
         seconds = batch.replace(",", " ").split()
         if seconds == ["|"]:
             lines.append("roll")
+        elif seconds == ["!"]:
+            lines.append("append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]")
         elif seconds:
             times = ",".join(f"now+{int(each) * 1000}" for each in seconds)
             lines.append(f"append_as_leader [{len(seconds)}x10 ts={times}]")
@@ -54,7 +58,7 @@ def _case(name: str, story: str, second: int, draw: random.Random | None = None)
 def _drawn(draw: random.Random) -> AskedCase:
     """Times that mostly rise; the moment is one of them, or between two."""
     seconds = [place // 2 * 2 + draw.choice((0, 0, 0, 8, -8, -14)) for place in range(14, 54)]
-    story = "".join(f"{second}{draw.choice((',', ',', ',', ';', ' | '))}" for second in seconds)
+    story = "".join(f"{second}{draw.choice((',', ',', ',', ';', ' | ', ' ! '))}" for second in seconds)
     moment = draw.choice(seconds) + draw.choice((0, 0, 1))
     return _case("", story, moment, draw)
 
@@ -84,6 +88,7 @@ moment = Exercise(
         _case("late ones before", "10; 0,20 | 30,40", 20),
         _case("a late one that is exactly it", "0,10; 40 | 20,50", 20),
         _case("nothing so late", "0,10; 20", 30),
+        _case("offsets without a record", "0 ! 30; 5 | ! 40", 20),
         _case("the last one", "0,10; 20", 15),
     ],
     judged_by_spark,

@@ -72,7 +72,7 @@ def _in_words(story: str) -> str:
 def _drawn(draw: random.Random) -> AskedCase:
     steps, begun = [], set()
     for _ in range(40):
-        who = draw.choice(("3", "7", "9", "10", f"{2**40}", f"{2**40 + 7}", "i5", "i11", ""))
+        who = draw.choice(("0", "3", "7", "9", "10", f"{2**40}", f"{2**40 + 7}", "i5", "i11", ""))
         if who in begun and draw.random() < 0.4:
             steps.append(f"{who}!")
             begun.remove(who)
@@ -114,6 +114,7 @@ open_transaction = Exercise(
         _case("7+1, 9+1, 7!, 7+1, 9!, i5+2"),
         _case("+1, 7+1, i5+1, 9+3, 9!, 7+1, +1"),
         _case("7+1, 7!, 9+1, 9!"),
+        _case("0+2, 7+1, 7!, 0+1"),
     ],
     judged_by_spark,
     solutions.open_transactions,
