@@ -185,7 +185,8 @@ class UriStorage:
             names = [entry.name for entry in self.entries(directory)]
         except FileNotFoundError:
             return []
-        return [joined(directory, each) for each in names if fnmatch.fnmatchcase(each, as_python(name))]
+        pattern = as_python(name)
+        return [joined(directory, each) for each in names if fnmatch.fnmatchcase(each, pattern)]
 
     def _below(self, directory: str) -> list[fs.FileInfo]:
         file_system, _ = self.connect()

@@ -16,9 +16,9 @@ _COLUMNS = "offset, timestamp, key, value"
 
 def _case(name: str, ours: str, theirs: str, high_watermark: int, draw: random.Random | None = None) -> AskedCase:
     """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
-    for no value, `e` for an empty one, `k` for another key, `n` for none, `b` for an empty one, `z` for another key without a value, `v` for
-    another value without a key, `t` for another timestamp, `=` for the usual record. `draw` brings the rows of a drawn
-    case into any order.
+    for no value, `e` for an empty one, `k` for another key, `n` for none, `b` for an empty one, `z` for another key
+    without a value, `v` for another value without a key, `t` for another timestamp, `=` for the usual record. `draw`
+    brings the rows of a drawn case into any order.
     """
     copies = [_lines(copy) for copy in (ours, theirs)]
     frames = [frame(read_from(lines, _COLUMNS, bounds="log_end"), _SCHEMA, draw) for lines in copies]
