@@ -109,7 +109,7 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
     except FileNotFoundError:
         if not create:
             raise
-        fd = os.open(path, flags | os.O_CREAT, 0o644)
+        fd = os.open(path, flags | os.O_CREAT, 0o666)
         if _observers:
             _tell("create", path)
     return fd
@@ -118,7 +118,7 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
 def create_file_if_missing(path: Path) -> bool:
     """Make an empty file; False if there is a file of that name. Kafka: `Files.createFile`, `File.createNewFile`."""
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     except FileExistsError:
         return False
     if _observers:

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+import stat
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -44,6 +45,8 @@ SETTINGS = [word for name, value in SMALL.items() for word in ("--config", f"{na
 TOPIC_SETTINGS = [word for n, v in SMALL.items() for word in ("--topic-config", f"topic:{n}={v}")]
 MARK = ".kafka_cleanshutdown"
 EPOCH = '{"version":0,"brokerEpoch":42}'
+BROKER = 65534
+"""A user."""
 UNKNOWN_EPOCH = b'{"version":0,"brokerEpoch":-1}'
 COMMANDS = {
     "recover": ["recover", "topic-0", "--yes", "--now-ms", NOW, *SETTINGS],
@@ -194,9 +197,26 @@ def case(tmp_path: Path, log_dir: Path, state: str) -> Callable[[], Path]:
         place = tmp_path / str(next(numbers))
         shutil.copytree(log_dir, place)
         STATES[state](place)
+        give_to_a_broker(place)
         return place
 
     return fresh
+
+
+def give_to_a_broker(place: Path) -> None:
+    """Where root runs the tests: let all belong to a user of a broker's own, and other users read nothing of it."""
+    if os.geteuid() == 0:
+        for path in (place, *place.rglob("*")):
+            os.chown(path, BROKER, BROKER)
+            path.chmod(0o750 if path.is_dir() else 0o640)
+
+
+def require_all_is_the_brokers(place: Path) -> None:
+    """See that a broker can open what there is, and that no others can than before."""
+    for path in place.rglob("*"):
+        status = path.stat()
+        assert (status.st_uid, status.st_gid) == (place.stat().st_uid, place.stat().st_gid), path
+        assert os.geteuid() != 0 or path.is_dir() or stat.S_IMODE(status.st_mode) == 0o640, path
 
 
 def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str, bytes], dict[str, bytes], int]:
@@ -206,6 +226,7 @@ def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str
     assert code == 0 and changes > 5 and had_begun
     once = disk_state(place)
     assert not list(place.rglob(f"*{UNDO}*"))
+    require_all_is_the_brokers(place)
     assert run(place, command).code == 0
     return once, disk_state(place), changes
 
@@ -232,6 +253,7 @@ def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
         had_ended = killed.had_begun and (not can_be_undone or (MARK in left and is_done))
         assert run(place, COMMANDS[command]).code == 0
         assert disk_state(place) == (twice if had_ended else expected), number
+        require_all_is_the_brokers(place)
         shutil.rmtree(place)
 
 
@@ -267,6 +289,7 @@ def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be
         assert (code, disk_state(place)) in ((128 + number, before), (NOT_REPORTED, expected)), at
         assert run(place, COMMANDS[command]).code == 0
         assert disk_state(place) in (expected, twice), at
+        require_all_is_the_brokers(place)
         shutil.rmtree(place)
 
 

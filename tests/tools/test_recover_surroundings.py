@@ -17,8 +17,10 @@ from click.testing import CliRunner
 from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.record.files.file_channel import FileChannel
+from minikafka.tools import broker_user
 from minikafka.tools.recover import before_recovery
 from minikafka.witness.directory_diff import directory_diff
+from tests.absent import absent
 from tests.golden.places import GOLDEN
 
 WHOLE = ("--yes", "--unclean-shutdown", "--recovery-point", "0", "--now-ms", "1795240760000")
@@ -244,6 +246,45 @@ def test_without_the_right_to_write(what):
         assert {name: content for name, (_, content) in state_of(directory).items()} == {
             name: content for name, (_, content) in before.items()
         }
+
+
+def test_another_user_than_the_brokers_is_refused():
+    """Its broker could not open what that user makes. Root leaves it to the broker's: `test_killed_in_place`."""
+    if os.getuid() != 0:
+        absent("only root can become another user")
+    with tempfile.TemporaryDirectory() as above:
+        directory = Path(above) / "mixed-0"
+        shutil.copytree(GOLDEN / "mixed-0", directory)
+        for path in (Path(above), directory, *directory.iterdir()):
+            path.chmod(0o777)
+        before = state_of(directory)
+        code, lines = recover_in_child(directory, *WHOLE, prepare=lambda: os.setuid(NOBODY))
+        assert (code, lines) == (
+            1,
+            [
+                f"IOException: {directory} belongs to user 0, whose broker could not open what user {NOBODY} makes "
+                "there: run this as that user"
+            ],
+        )
+        assert state_of(directory) == before and os.listdir(above) == ["mixed-0"]
+
+
+def test_a_file_system_that_gives_files_an_owner_itself_is_no_hindrance(tmp_path, monkeypatch):
+    monkeypatch.setattr(broker_user.os, "geteuid", lambda: os.getuid() + 1)
+    broker_user.require_files_for_owner(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["a second name", "a link"])
+def test_nothing_is_left_to_a_broker_that_may_be_a_strangers(tmp_path, kind):
+    if os.getuid() != 0:
+        absent("only root can give a directory away")
+    file, other, link = tmp_path / "secret", tmp_path / "a" / "00.log", tmp_path / "a"
+    file.touch()
+    link.mkdir()
+    (os.link if kind == "a second name" else os.symlink)(file, other)
+    os.chown(link, NOBODY, NOBODY)
+    broker_user.leave_to_owner(link, [other])
+    assert file.stat().st_uid == 0 and other.lstat().st_uid == 0
 
 
 def test_a_disk_that_cannot_be_read(directory, monkeypatch):

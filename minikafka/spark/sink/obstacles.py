@@ -29,7 +29,7 @@ _REPLACED = (
     OFFSET_CHECKPOINT_FILE,
     META_PROPERTIES_NAME,
 )
-_FILES = (LOCK_FILE_NAME, CLEAN_SHUTDOWN_FILE_NAME, *_REPLACED, *(f"{name}.tmp" for name in _REPLACED))
+FILES = (LOCK_FILE_NAME, CLEAN_SHUTDOWN_FILE_NAME, *_REPLACED, *(f"{name}.tmp" for name in _REPLACED))
 _SEGMENT_FILE = re.compile(
     r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(\.cleaned|\.swap|\.deleted)?", re.ASCII
 )
@@ -42,7 +42,7 @@ def refuse_obstacles(log_dir: Path, topic: str) -> None:
     Raises KafkaStorageException for what is no plain file where a file belongs, or one that is too large to be read,
     and for what has the name of one of the topic's partitions but is no directory with a log's files alone; OSError.
     """
-    for name in _FILES:
+    for name in FILES:
         refuse_other_than_file(log_dir / name)
     for name in _REPLACED:
         _refuse_too_large(log_dir / name)

@@ -54,6 +54,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.spark.shared_directory import delete_staged, locked, opened_below, refuse_other_than_directory
 from minikafka.spark.sink.log_as_it_stands import log_starts_of, offsets_in, offsets_noted, state_of
 from minikafka.spark.sink.obstacles import (
+    FILES,
     has_records,
     partition_directories,
     refuse_obstacles,
@@ -72,6 +73,7 @@ from minikafka.spark.sink.write_mark import (
     staged_directories,
 )
 from minikafka.spark.surrounding_log_dir import require_no_log_dirs_in, require_outside_log_dirs
+from minikafka.tools.broker_user import leave_to_owner, require_files_for_owner
 from minikafka.tools.process_id import ProcessId
 
 
@@ -79,8 +81,9 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
     """Settle what dead writes left, see that the topic may be written, and leave a mark.
 
     Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
-    another write of the topic uses the directory, or for one of another node; IllegalArgumentException for one that
-    lies in another log directory, or holds one. Then nothing has changed, but for what dead writes left, and `.lock`.
+    another write of the topic uses the directory, or for one of another node; IOException for one of another user than
+    this process's, unless that is root; IllegalArgumentException for one that lies in another log directory, or holds
+    one. Then nothing has changed, but for what dead writes left, and `.lock`.
     """
     log_dir = options.log_dir
     require_outside_log_dirs(log_dir.parent)
@@ -90,6 +93,7 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
         log_dir.mkdir(parents=True, exist_ok=True)
         try:
             with _locked(log_dir):
+                require_files_for_owner(log_dir)
                 for mark in _settled(log_dir):
                     if mark.topic == options.topic:
                         raise KafkaException(
@@ -130,6 +134,7 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
             _refuse_other_than_staged(mark, each)
             if not mark.staged_log(each).exists():
                 raise KafkaStorageException(f"{mark.staged_log(each)} is gone: a broker was started beside this write")
+            leave_to_owner(log_dir, [mark.staged_log(each), *mark.staged_log(each).iterdir()])
         states = {path.name: state_of(path) for path in _topic_directories(log_dir, mark.topic)}
         states |= {each.staged: state_of(mark.staged_log(each)) for each in by_partition.values()}
         committed = tuple(by_partition[partition] for partition in sorted(by_partition))
@@ -342,6 +347,7 @@ def _carry_through(mark: WriteMark) -> None:
     clean_shutdown = CleanShutdownFileHandler(log_dir)
     if not others and not clean_shutdown.exists():
         clean_shutdown.write()
+    leave_to_owner(log_dir, (log_dir / name for name in FILES))
     _remove_staged(mark)
     mark.remove()
 

@@ -27,6 +27,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_lock import LOCK_FILE_NAME, LogDirLock
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
+from minikafka.tools.broker_user import as_readable_as_segments, require_files_for_owner
 from minikafka.tools.failure import naming
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
@@ -99,12 +100,16 @@ def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[No
     there is undone first if this one works `in_place` (`take_back`).
 
     A directory that is a link lies in another log directory, too, which another broker may use: that one is locked as
-    well. Raises IOException for a link unless links are followed or nothing is changed.
+    well. Raises IOException for a link unless links are followed or nothing is changed, and for a user who could not
+    leave what is made there to the broker's.
     """
     log_dir, lies_in = directory.parent, Path(os.path.realpath(directory)).parent
     if in_place and not follow_links:
         require_no_link(directory)
     with ExitStack() as until_the_end:
+        if in_place:
+            require_files_for_owner(directory)
+            until_the_end.enter_context(as_readable_as_segments(directory))
         until_the_end.enter_context(locked(log_dir, in_place=in_place))
         if lies_in != Path(os.path.realpath(log_dir)):
             until_the_end.enter_context(locked(lies_in, in_place=in_place))

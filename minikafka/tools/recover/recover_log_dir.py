@@ -45,6 +45,7 @@ from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.metadata.kafka_config import require_valid
 from minikafka.metadata.kafka_config_def import kafka_config_def
+from minikafka.tools.broker_user import as_readable_as_segments, require_files_for_owner
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.failure import describe, naming, nearest
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
@@ -194,7 +195,10 @@ def recover_log_dir(
                 if settings.may_be_tiered:
                     require_no_remote_tier(directory, settings.config_of(parse_topic_partition_name(directory).topic))
                 if not dry_run:
+                    require_files_for_owner(directory)
                     require_nothing_to_undo_there(directory)
+            if not dry_run and directories:
+                until_the_end.enter_context(as_readable_as_segments(directories[0]))
             if not dry_run:
                 take_back(log_dir, directories, follow_links=follow_links)
             require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up

@@ -49,6 +49,7 @@ from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.partition_files import FOLLOW_LINKS, has_name_of_a_file, is_loaded, require_regular
+from minikafka.tools.broker_user import leave_to_owner
 from minikafka.tools.ended_by_signals import let_signals_wait
 from minikafka.tools.failure import describe
 from minikafka.tools.log_dir_entries import has_name_of_partition
@@ -265,7 +266,12 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def _finish(log_dir: Path, directories: Collection[Path]) -> None:
-    """Take away all that a run has kept, of which nothing is to be undone any more. This needs no room on the disk."""
+    """Leave what was made to the broker's user, and take away all that a run has kept, of which nothing is to be undone
+    any more. This needs no room on the disk.
+    """
+    for directory in directories:
+        leave_to_owner(directory, (file for file in directory.iterdir() if _may_change(file)))
+        leave_to_owner(directory, (log_dir / name for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)))
     for name in (UNDO, KEPT_IN):
         file_ops.delete_if_exists(log_dir / f"{name}.tmp")
     if file_ops.delete_if_exists(log_dir / UNDO):

@@ -100,6 +100,16 @@ def test_what_a_broker_noted_of_its_clean_stop_stays(tmp_path):
     assert (tmp_path / ".kafka_cleanshutdown").read_text() == noted
 
 
+def test_what_root_writes_belongs_to_the_brokers_user(tmp_path):
+    """Whose broker would not start on files of another user."""
+    write(tmp_path, [row()], topic="other")
+    if os.getuid() == 0:
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            os.chown(path, 65534, 65534)
+    write(tmp_path, [row(b"a", partition=1)], [], partitions=2)
+    assert {path.stat().st_uid for path in tmp_path.rglob("*")} == {tmp_path.stat().st_uid}
+
+
 def test_a_partition_without_rows_is_there_and_empty(tmp_path):
     write(tmp_path, [row(b"a", partition=1)], [], partitions=2)
     assert names(tmp_path) == COMMITTED
