@@ -1,9 +1,11 @@
 """Files on this machine's disks. Nothing is changed or locked, and a broker may be writing beside us."""
 
+import errno
+import fnmatch
 import glob
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from minikafka.spark.source.storage import Entry, StoredFile, as_python
 
 _TRIES = 3
 _PAUSE_S = 0.01
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,10 @@ class LocalStorage:
         return True
 
     def expanded(self, path: str) -> list[str]:
-        """As `glob`, but for a path that exists by just that name."""
-        found = [path] if os.path.exists(path) else sorted(glob.glob(as_python(path)))
+        """As `glob`, but for a path that exists by just that name, and for what may not be looked at: that is an error,
+        and not left out.
+        """
+        found = [path] if os.path.exists(path) else _matching(as_python(path))
         return [os.path.abspath(each) for each in found]
 
     def is_directory(self, path: str) -> bool:
@@ -73,6 +78,29 @@ class LocalStorage:
         """The file itself."""
         require_regular(Path(path), follow_links=True)
         yield Path(path)
+
+
+def _matching(pattern: str) -> list[str]:
+    """The paths that the glob, in Python's form, stands for, by name. Raises OSError for what may not be looked at."""
+    above, name = os.path.split(pattern)
+    if not name:
+        return [pattern] if above == pattern else list(filter(os.path.isdir, _matching(above)))
+    directories = _matching(above) if glob.has_magic(above) else [above]
+    return [os.path.join(each, found) for each in directories for found in sorted(_names_in(each, name))]
+
+
+def _names_in(directory: str, pattern: str) -> Iterable[str]:
+    """The names in the directory that the pattern stands for; as in a shell, `*` and `?` are no dot at the begin."""
+    try:
+        if not glob.has_magic(pattern):
+            os.lstat(os.path.join(directory, pattern))
+            return [pattern]
+        names = os.listdir(directory or os.curdir)
+    except OSError as error:
+        if error.errno in _NOTHING_THERE:
+            return []
+        raise
+    return fnmatch.filter((each for each in names if each[0] != "." or pattern[0] == "."), pattern)
 
 
 def _open_regular(path: str) -> int:
