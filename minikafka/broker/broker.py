@@ -114,13 +114,15 @@ class Broker:
         add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
         metadata_log_dir: Path | None = None,
         halt: Halt = raise_fatal,
+        log_scheduler: Scheduler | None = None,
         cleaner_scheduler: Scheduler | None = None,
         timer_scheduler: Scheduler | None = None,
         held_locks: Iterable[FileLock] = (),
     ):
         """A broker that has not started: its log directories are made and locked, and nothing is read.
 
-        - `scheduler`: this broker's own; it ends with the broker.
+        - `scheduler`: this broker's own; it ends with the broker, as does `log_scheduler`, where logs are flushed and
+          what is old is deleted; None: on `scheduler`.
         - `settings`: by Kafka's names; `node.id` and the log directories are added.
         - `find_peer(id)`: another broker, None while it is down. `incarnation_id`: another one at every start.
         - `connect(leader, fetcher_id)`: a fetcher's connection to a leader; None for one in this process, to the broker
@@ -151,7 +153,7 @@ class Broker:
         self._fetchers_have_threads = fetchers_have_threads
         self._incarnation_id = incarnation_id
         self.time = time
-        self._scheduler = scheduler
+        self._scheduler, self._log_scheduler = scheduler, log_scheduler or scheduler
         self.config = BrokerConfig(
             {**(settings or {}), "node.id": broker_id, "log.dirs": ",".join(str(log_dir) for log_dir in log_dirs)}
         )
@@ -166,7 +168,14 @@ class Broker:
         # 2. The logs.
         failures = LogDirFailureChannel(len(log_dirs))
         self.log_manager = _log_manager(
-            self.config, log_dirs, self.metadata_cache, scheduler, cleaner_scheduler, time, failures, held_locks
+            self.config,
+            log_dirs,
+            self.metadata_cache,
+            self._log_scheduler,
+            cleaner_scheduler,
+            time,
+            failures,
+            held_locks,
         )
         # 3. The ways to the controller, and to the leaders.
         epoch = self._epoch
@@ -347,6 +356,7 @@ class Broker:
         # 2. No more requests, and nothing in the background.
         self.is_running = False
         self._scheduler.shutdown()
+        self._log_scheduler.shutdown()
         # 3. The replicas write down their high watermarks, the logs all they have.
         swallow(self.replica_manager.shutdown, "Stopping the replicas has failed")
         swallow(lambda: self.log_manager.shutdown(self.broker_epoch), "Stopping the logs has failed")
@@ -359,6 +369,7 @@ class Broker:
         """End at once, as by kill -9: files and locks are let go, and nothing is written. Not in Kafka."""
         self.is_running = False
         self._scheduler.shutdown()
+        self._log_scheduler.shutdown()
         if self._fetchers_have_threads:
             self.replica_manager.replica_fetcher_manager.shutdown()
         self.log_manager.let_go()

@@ -37,6 +37,7 @@ from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_version import FORMATTED_FEATURES
 from minikafka.network.request import Answer, NoBytes, Request
 from minikafka.network.server.kafka_channel import KafkaChannel
+from minikafka.network.server.loop_tasks import LoopTasks
 from minikafka.network.server.socket_server import Handle, SocketServer
 from minikafka.network.server.socket_server_config import SocketServerConfig
 from minikafka.raft.single_voter_log import SingleVoterLog
@@ -45,6 +46,8 @@ from minikafka.server.known_settings import require_known
 logger = logging.getLogger(__name__)
 
 _PUBLISH_MS = 50
+_MOST_TURNS = 10_000
+"""Of a cleaner without a pause between its turns (log.cleaner.backoff.ms=0), which never has nothing to do."""
 _FOREIGN = ("bootstrap.checkpoint", f"{CLUSTER_METADATA_DIRECTORY}/*.checkpoint")
 """What Kafka's own tools lay into a log directory, and minikafka does not: snapshots, above all."""
 
@@ -61,8 +64,8 @@ class BrokerServer:
       logs would be taken for strays.
     - A start without a log directory of the start before is refused, unless it is to be forgotten: the logs in it would
       be made anew, empty. So is one with another, empty directory in its place, as a disk that is not mounted leaves.
-    - Requests are handled in the thread of the sockets. Flushing, retention, checkpoints and requests that wait for
-      their time have a thread together; compaction, which may take minutes, has one of its own.
+    - Requests are handled in the thread of the sockets, where those that have waited for their time are answered, too.
+      Flushing and retention have a thread, compaction, which may take minutes, has one, and the rest has one.
     - It ends by itself, as by kill -9, where Kafka halts its process: when all log directories have failed, or the
       first one, which has the metadata log. From then on no request is answered.
 
@@ -77,6 +80,7 @@ class BrokerServer:
         *,
         node_id: int = 1,
         time: Time | None = None,
+        log_time: Time | None = None,
         around: Callable[[Handle], Handle] = lambda handle: handle,
         halt: Halt = lambda fatal: None,
         forgets_missing: bool = False,
@@ -84,7 +88,8 @@ class BrokerServer:
         """A node that has not started; nothing is touched yet.
 
         - `settings`: names and texts as in a broker's file.
-        - `time`: the broker's clock; connections live by the machine's.
+        - `time`: the broker's clock; connections live by the machine's. `log_time`: the clock by which retention,
+          cleaning and flushes become due, `time` if None.
         - `around(handle)`: what handles the requests of clients in place of `handle`, which does so by itself.
         - `forgets_missing`: start though log directories are missing; partitions that were in them begin anew, empty.
         - `halt(fatal)` is called once, first of all, when a node that was up ends by itself: it may end the process.
@@ -102,7 +107,9 @@ class BrokerServer:
         self._time = time or SystemTime()
         self._forgets_missing = forgets_missing
         self._scheduler = KafkaScheduler(time=self._time)
-        self._cleaner_scheduler = KafkaScheduler(thread_name_prefix="kafka-log-cleaner-", time=self._time)
+        log_time = log_time or self._time
+        self._log_scheduler = KafkaScheduler(thread_name_prefix="minikafka-logs-", time=log_time)
+        self._cleaner_scheduler = KafkaScheduler(thread_name_prefix="kafka-log-cleaner-", time=log_time)
         self._halt_process = halt
         self._state_lock = threading.Lock()
         self._has_begun = False  # `start` was called
@@ -147,6 +154,7 @@ class BrokerServer:
             self._cluster_id()  # or raise, before anything is made
             self.sockets.open()
             self._scheduler.startup()
+            self._log_scheduler.startup()
             self._cleaner_scheduler.startup()
             # 1. The locks: from now on no other broker, Kafka's neither, works on the directories.
             first = self.log_dirs[0]
@@ -189,6 +197,7 @@ class BrokerServer:
                 cluster_id=cluster_id,
                 metadata_log_dir=first,
                 halt=self._halt,
+                log_scheduler=self._log_scheduler,
                 cleaner_scheduler=self._cleaner_scheduler,
                 held_locks=self._locks,
             )
@@ -253,11 +262,18 @@ class BrokerServer:
 
     def run_due_tasks(self) -> None:
         """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
-        for scheduler in (self._cleaner_scheduler, self._scheduler, self.sockets.tasks):
-            done = threading.Event()
-            scheduler.schedule_once("clock-was-moved", done.set)
-            while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
-                pass
+        for _ in range(_MOST_TURNS):  # after each log that it has cleaned, the cleaner looks at once for the next one
+            self._wait_for_due_tasks_of(self._cleaner_scheduler)
+            if not self._cleaner_scheduler.has_due_tasks:
+                break
+        for scheduler in (self._log_scheduler, self._scheduler, self.sockets.tasks):
+            self._wait_for_due_tasks_of(scheduler)
+
+    def _wait_for_due_tasks_of(self, scheduler: KafkaScheduler | LoopTasks) -> None:
+        done = threading.Event()
+        scheduler.schedule_once("clock-was-moved", done.set)
+        while not done.wait(_PUBLISH_MS / 1000) and self.fatal is None:
+            pass
 
     def _handle(self, data: bytearray, channel: KafkaChannel, answer: Callable[[Answer], None]) -> None:
         assert self.broker is not None
@@ -367,6 +383,7 @@ class BrokerServer:
         """Release what is open, and write nothing."""
         self.sockets.shutdown()
         self._scheduler.shutdown()
+        self._log_scheduler.shutdown()
         if self.broker is not None:
             self.broker.crash()
         self._cleaner_scheduler.shutdown()

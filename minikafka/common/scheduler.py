@@ -162,6 +162,12 @@ class KafkaScheduler:
         """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
         return self.schedule(name, task, delay_ms, -1)
 
+    @property
+    def has_due_tasks(self) -> bool:
+        """Whether the time of a task that waits has come."""
+        with self._lock:
+            return bool(self._queue) and self._queue[0][0] <= self._now_ms()
+
     def _run(self) -> None:
         while (scheduled := self._next_due()) is not None:
             try:

@@ -55,8 +55,8 @@ class Broker:
           appended at the first start. A topic that `topics` does not name gets as many partitions as its records need.
           Partitions of a `directory` that is there already must be empty for that.
         - `settings`: by Kafka's names. `port`: 0 for any that is free.
-        - `clock_ms`: when the broker's clock stands, in ms since 1970, until `advance` moves it; None: it is the
-          machine's.
+        - `clock_ms`: when the broker's clock stands, in ms since 1970, until `advance` moves it, and with it retention
+          and compaction; None: it is the machine's.
         - `process`: whether it runs in a process of its own; then `kill` is a real kill -9.
 
         Raises IllegalArgumentException for a port or a time that is no such number. `start` raises ConfigException for
@@ -203,7 +203,8 @@ class Broker:
         self._own().clear_injected()
 
     def advance(self, ms: int) -> None:
-        """Move the broker's clock, and let it do what has become due: retention, flushes, what waits for its time.
+        """Move the broker's clock, and let it do what has become due: retention, compaction, flushes, what waits for
+        its time.
 
         A task that comes again and again is done once, however far the clock has moved. Raises
         IllegalArgumentException for what is no whole number from 0 on.

@@ -2,6 +2,8 @@
 
 import time
 
+from minikafka.common.time import Time
+
 
 class MovedClock:
     """The machine's clock, or one that stands still, and as much further as a test has moved it.
@@ -22,6 +24,11 @@ class MovedClock:
     def hi_res_clock_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000 + self._moved_ms
 
+    @property
+    def of_the_logs(self) -> Time:
+        """The clock by which logs are kept: where this one stands, it stands in both ways of asking it."""
+        return self if self._stands_at_ms is None else _InBothWays(self)
+
     def sleep(self, ms: int) -> None:
         time.sleep(ms / 1000)
 
@@ -30,3 +37,11 @@ class MovedClock:
         if ms < 0:
             raise ValueError(f"A clock cannot be moved back, by {ms} ms")
         self._moved_ms += ms
+
+
+class _InBothWays:
+    """A clock whose `hi_res_clock_ms` is its `milliseconds`."""
+
+    def __init__(self, clock: MovedClock):
+        self.milliseconds = self.hi_res_clock_ms = clock.milliseconds
+        self.sleep = clock.sleep

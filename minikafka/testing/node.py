@@ -81,7 +81,9 @@ class LocalNode:
     def __init__(self, directory: Path, settings: Mapping[str, str], clock_ms: int | None):
         self._clock = MovedClock(clock_ms)
         self._injected = InjectedAnswers()
-        self._server = BrokerServer([directory], settings, time=self._clock, around=self._injected.around)
+        self._server = BrokerServer(
+            [directory], settings, time=self._clock, log_time=self._clock.of_the_logs, around=self._injected.around
+        )
 
     def start(self) -> tuple[str, int]:
         self._server.start()

@@ -60,7 +60,7 @@ def test_a_path_that_leads_nowhere_is_left_out(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / ".hidden" / "t-0").mkdir(parents=True)
     for glob in ("*/t-0", "*/t-*", "*/../*/t-0", "*/"):
-        assert {os.path.relpath(path, tmp_path) for path in LocalStorage().expanded(str(tmp_path / glob))} == (
+        assert {os.path.relpath(path, tmp_path) for path in LocalStorage().expanded(f"{tmp_path}/{glob}")} == (
             {"a"} if glob == "*/" else {"a/t-0"}
         )
 

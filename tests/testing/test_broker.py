@@ -393,6 +393,25 @@ def test_the_clock_stands_until_it_is_moved(process):
         assert produced(broker, b"x") is None and broker.records("t", 0)[0].offset == 2
 
 
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_while_the_clock_stands_nothing_is_compacted_or_deleted(process):
+    """But all that is due when it is moved: two logs, one after the other, and what is too large."""
+    settings = {"log.cleaner.backoff.ms": "50", "log.retention.check.interval.ms": "50"}
+    with Broker(settings=settings, clock_ms=1_800_000_000_000, process=process) as broker:
+        broker.advance(100_000)  # the first turns
+        compacted = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"}
+        for topic in ("a", "b"):
+            broker.create_topic(topic, settings=compacted)
+        broker.create_topic("large", settings={"retention.bytes": "1", "segment.ms": "1000"})
+        for number in range(3):
+            for topic in ("a", "b", "large"):
+                broker.append(topic, 0, b"v", key=b"k", timestamp_ms=1_800_000_000_000 + 2000 * number)
+        time.sleep(0.4)
+        assert [len(broker.records(topic, 0)) for topic in ("a", "b", "large")] == [3, 3, 3]
+        broker.advance(50)
+        assert [len(broker.records(topic, 0)) for topic in ("a", "b", "large")] == [2, 2, 1]
+
+
 @pytest.mark.slow
 def test_a_reader_that_waits_does_so_by_its_own_time():
     with Broker(topics={"t": 1}, clock_ms=1_800_000_000_000) as broker:
