@@ -10,8 +10,8 @@ those who go on *Producers and transactions* (8, 9).
 The questions: 1. the .log of one segment, 2. the offset index, 3. the time index, 4. rolling, 5. reads, 6. recovery,
 7. leader epochs, 8. producer snapshots, 9. transactions. `read` is called in 5 alone, `clean=False` is given in 6
 alone. From 5 on the log is also closed and opened again within a story. Not asked are batches that a producer repeats
-or sends in the wrong order, leader epochs lower than the last one, rolling by age, and what a recovery finds of epochs
-and transactions.
+or sends in the wrong order, epochs lower than the last one, of a leader or a producer, markers with a newer epoch than
+their producer's batches, rolling by age, and what a recovery finds of epochs and transactions.
 
 The files are Kafka's: `.log` (1), `.index` (2) and `.timeindex` (3) for each segment, `leader-epoch-checkpoint` (7), a
 `.snapshot` of the producers wherever a segment begins and at the log's end when it is closed (8), a `.txnindex` for a
@@ -19,8 +19,9 @@ segment with markers of aborted transactions (9). The lessons do not show the by
 
 - `.snapshot`: int16 version (1), uint32 CRC-32C of all bytes behind it, int32 number of producers; and for each, in
   ascending order of the ids: int64 producer id, int16 epoch, int32 last sequence, int64 last offset, int32 last offset
-  minus first of that batch, int64 timestamp, int32 epoch of the coordinator, int64 first offset of its open
-  transaction. -1 stands for what there is not, 0 for the difference. A log that is opened deletes the snapshots at
+  minus first of that batch, int64 largest timestamp of that batch, int32 epoch of the coordinator, int64 first offset
+  of its open transaction. A marker's timestamp counts as well (and its epoch, where the producer is unknown), its
+  offset does not. -1 stands for what there is not, 0 for the difference. A log that is opened deletes the snapshots at
   whose offset no segment begins, but for the newest of these, unless that lies before the last segment.
 - `.txnindex`: for each aborted transaction int16 version (0), int64 producer id, int64 first offset, int64 offset of
   its marker, int64 last stable offset after it.
@@ -44,8 +45,9 @@ class MyLog:
     def append(self, batch: bytes, leader_epoch: int) -> int:
         """Append a record batch (magic 2) as a producer sent it, with base offset 0; returns the offset it is given.
 
-        From question 8 on the batch may have a producer id and a sequence number, from question 9 on it may belong to a
-        transaction, or be a marker that ends one (a control batch; its coordinator's epoch is 0).
+        From question 8 on the batch may have a producer id and a sequence number, and a producer may begin anew, with a
+        higher epoch and the sequence 0; from question 9 on the batch may belong to a transaction, or be a marker that
+        ends one (a control batch; its coordinator's epoch is 0).
         """
         raise NotImplementedError
 

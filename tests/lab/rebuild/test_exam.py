@@ -89,6 +89,12 @@ FAULTS = [
     ("7.", "leader_epoch > self.epochs[-1][0]", "leader_epoch >= self.epochs[-1][0]"),
     ("8.", "            self.take_snapshot()\n            self", "            self"),
     ("8.", "epoch, (sequence + delta) % 2**31,", "epoch, sequence,"),
+    (
+        "8.",
+        "attributes, delta, _, time, producer, epoch, sequence, _ = ",
+        "attributes, delta, time, _, producer, epoch, sequence, _ = ",
+    ),
+    ("8.", "known[:] = epoch, (seq", "known[:] = known[0], (seq"),
     ("8.", "if offset != strays[-1] or offset < bases[-1]:", "if False:"),
     ("8.", " or offset < bases[-1]:", ":"),
     ("8.", "if self.end > max(self.snapshots(), default=0):", "if True:"),

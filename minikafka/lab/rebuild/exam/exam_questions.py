@@ -175,6 +175,9 @@ LADDER = (
             "append_as_leader [2x10 pid=1 epoch=0 seq=0]\nreopen\nappend_as_leader [2x10 pid=1 epoch=0 seq=2]\n"
             "roll leo\nreopen\n",
             "append_as_leader [2x10 pid=0 epoch=0 seq=0]\n",
+            # The largest time of a batch that neither begins nor ends with it; a producer that begins anew.
+            "append_as_leader [3x10 ts=now-9,now+5,now-7 pid=1 epoch=0 seq=0]\n"
+            "append_as_leader [1x10 pid=1 epoch=2 seq=0]\n",
             "reopen\n",  # of a log that has nothing
         ),
     ),
@@ -192,6 +195,10 @@ LADDER = (
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
             "append_as_leader [1x10]\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+            # A transactional producer that begins anew, and whose newer transaction alone is open.
+            "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [commit pid=4 epoch=0]\n"
+            "append_as_leader [1x10 pid=4 epoch=1 seq=0 txn]\nreopen\n",
             # A transaction of two batches that begins at offset 0.
             "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=4 epoch=0 seq=1 txn]\nreopen\n"
             "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",

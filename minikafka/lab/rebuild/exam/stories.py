@@ -84,14 +84,17 @@ def drawn_story(seed: object, config: dict[str, str], steps: int, kinds: Sequenc
 
 
 class _Producers:
-    """Producers that number their records and send nothing twice: some idempotent, some transactional."""
+    """Producers that number their records and send nothing twice: some idempotent, some transactional. At times one
+    begins anew, between its transactions: with the next epoch, and sequence 0.
+    """
 
     KINDS = ("produce", "transact", "end")
     _IDEMPOTENT, _TRANSACTIONAL = (1, 2, 3), (4, 5, 6)  # small ids: then Java's HashMap has them in ascending order
 
     def __init__(self, rand: random.Random):
         self._rand = rand
-        self._next_sequence = dict.fromkeys((*self._IDEMPOTENT, *self._TRANSACTIONAL), 0)
+        self._epochs = dict.fromkeys((*self._IDEMPOTENT, *self._TRANSACTIONAL), 0)
+        self._next_sequence = dict.fromkeys(self._epochs, 0)
         self._open: set[int] = set()
 
     def step(self, kind: str) -> Operation:
@@ -101,22 +104,27 @@ class _Producers:
         if kind == "produce":
             return self._batch(self._rand.choice(self._IDEMPOTENT))
         producer_id = self._rand.choice(self._TRANSACTIONAL)
+        batch = self._batch(producer_id, " txn")
         self._open.add(producer_id)
-        return self._batch(producer_id, " txn")
+        return batch
 
     def _batch(self, producer_id: int, more: str = "") -> Operation:
+        if producer_id not in self._open and self._rand.random() < 0.1:
+            self._epochs[producer_id] += 1
+            self._next_sequence[producer_id] = 0
         count, sequence = self._rand.randint(1, 4), self._next_sequence[producer_id]
         self._next_sequence[producer_id] += count
-        time = self._rand.choice(["", " ts=now-500"])
+        time = self._rand.choice(["", " ts=now-500", " ts=now-900,now+4", " ts=now+2,now-700"])
+        epoch = self._epochs[producer_id]
         return parse_operation(
-            f"append_as_leader [{count}x30{time} data={sequence} pid={producer_id} epoch=0 seq={sequence}{more}]"
+            f"append_as_leader [{count}x30{time} data={sequence} pid={producer_id} epoch={epoch} seq={sequence}{more}]"
         )
 
     def _marker(self, producer_id: int) -> Operation:
         self._open.remove(producer_id)
-        kind = self._rand.choice(["commit", "abort", "abort"])
+        kind, epoch = self._rand.choice(["commit", "abort", "abort"]), self._epochs[producer_id]
         return parse_operation(
-            f"append_as_leader origin=coordinator transaction_version=0 [{kind} pid={producer_id} epoch=0]"
+            f"append_as_leader origin=coordinator transaction_version=0 [{kind} pid={producer_id} epoch={epoch}]"
         )
 
 
