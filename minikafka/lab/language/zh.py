@@ -44,6 +44,9 @@ CATALOGUE = {
     "log start {log_start} ≤ LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}": (
         "日志起始 {log_start} ≤ LSO {lso} ≤ HW {hw} ≤ LEO {leo}；日志段 {segments}"
     ),
+    "log start {log_start} > LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}": (
+        "日志起始 {log_start} > LSO {lso} ≤ HW {hw} ≤ LEO {leo}；日志段 {segments}"
+    ),
     " ({words})": "（{words}）",
     "segment {base} added": "新增日志段 {base}",
     "segment {base} removed": "移除日志段 {base}",

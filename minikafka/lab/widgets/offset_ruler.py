@@ -73,8 +73,13 @@ class Offsets:
         return moved or [say("nothing moved")]
 
     def __str__(self) -> str:
+        words = (
+            "log start {log_start} ≤ LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}"
+            if self.log_start <= self.lso
+            else "log start {log_start} > LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}"  # it is inside a batch
+        )
         return say(
-            "log start {log_start} ≤ LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}",
+            words,
             log_start=self.log_start,
             lso=self.lso,
             hw=self.hw,

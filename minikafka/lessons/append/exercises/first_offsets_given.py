@@ -81,7 +81,7 @@ first_offsets = Exercise(
     judged_by_spark,
     solutions.offsets_given,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "First a column that says whether the append is accepted; then a running sum over the accepted ones.",
         "Accepted: one batch, base offset 0, CRC right, bytes not above the limit (equal is fine).",

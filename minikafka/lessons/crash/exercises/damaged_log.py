@@ -118,7 +118,7 @@ damaged_end = Exercise(
     judged_by_spark,
     solutions.log_end,
     drawn=_drawn,
-    draws=4,
+    draws=6,
     hints=[
         "Answer three questions. Which segments are scanned? Where is the first bad batch in them? What if there is "
         "none?",

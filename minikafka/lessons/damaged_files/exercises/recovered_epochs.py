@@ -111,7 +111,7 @@ epoch_entries = Exercise(
     judged_by_spark,
     solutions.epochs,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "An entry has the offset at which an epoch begins. Which batches begin an epoch?",
         (

@@ -64,7 +64,7 @@ acks_all = Exercise(
     judged_by_spark,
     solutions.answered,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Join each append with the marks at or after it, and keep the first mark that is high enough.",
         "An append with the last offset x is answered when HW >= x + 1, in other words HW > x.",

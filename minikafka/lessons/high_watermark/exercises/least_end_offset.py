@@ -87,7 +87,7 @@ least_end = Exercise(
     judged_by_spark,
     solutions.high_watermarks,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "First make one row for each t, with the least end. Then use a window over t.",
         "While any in-sync follower has not fetched (a null end), the leader raises nothing: count(end) < count(*).",

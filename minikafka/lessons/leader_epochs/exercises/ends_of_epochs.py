@@ -109,7 +109,7 @@ ends_of_epochs = Exercise(
     judged_by_spark,
     solutions.epoch_ends,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "An epoch ends where the leader's next epoch begins. The latest epoch ends at the log end.",
         "If the leader does not have the epoch, it answers with its greatest older one. CROSS JOIN both tables, and use "

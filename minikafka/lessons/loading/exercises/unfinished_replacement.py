@@ -150,7 +150,7 @@ half_done = Exercise(
     judged_by_spark,
     solutions.segments_after,
     drawn=_drawn,
-    draws=4,
+    draws=6,
     hints=[
         (
             "First decide which .swap segments count. Even one .cleaned file, of a .log or of an index, shows that "

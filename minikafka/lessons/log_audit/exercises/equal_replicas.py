@@ -17,8 +17,8 @@ _COLUMNS = "offset, timestamp, key, value"
 def _case(name: str, ours: str, theirs: str, high_watermark: int, draw: random.Random | None = None) -> AskedCase:
     """Each copy: a letter for each offset; `.` for none there, `x` for another value, `y` for one of the same size, `0`
     for no value, `e` for an empty one, `k` for another key, `n` for none, `b` for an empty one, `z` for another key
-    without a value, `v` for another value without a key, `t` for another timestamp, `=` for the usual record. `draw`
-    brings the rows of a drawn case into any order.
+    without a value, `v` for another value without a key, `u` for neither key nor value, `t` for another timestamp, `=`
+    for the usual record. `draw` brings the rows of a drawn case into any order.
     """
     copies = [_lines(copy) for copy in (ours, theirs)]
     frames = [frame(read_from(lines, _COLUMNS, bounds="log_end"), _SCHEMA, draw) for lines in copies]
@@ -51,8 +51,8 @@ def _lines(copy: str) -> list[str]:
         size, data, keys, when = 10, offset, 100, offset * 1000
         if letter == ".":
             continue
-        size = {"x": 11, "0": "null", "z": "null", "e": 0}.get(letter, size)
-        keys = {"k": 3, "z": 3, "n": 0, "v": 0, "b": -1}.get(letter, keys)
+        size = {"x": 11, "0": "null", "z": "null", "u": "null", "e": 0}.get(letter, size)
+        keys = {"k": 3, "z": 3, "n": 0, "v": 0, "u": 0, "b": -1}.get(letter, keys)
         data += 100 * (letter in "yv")
         when += 500 * (letter == "t")
         lines.append(f"append_as_follower [1x{size} keys={keys} data={data} ts=now+{when} offset={offset}]")
@@ -65,7 +65,7 @@ def _drawn(draw: random.Random) -> AskedCase:
     for place in range(1, 25):
         pair = draw.choice(("==", "..", "yy", "00", "ee", "nn", "tt", "kk"))
         if place in places:
-            pair = draw.choice(("=n", "nb", "0e", "=y"))
+            pair = draw.choice(("=n", "nb", "0e", "=y", "u."))
         for copy, letter in zip(copies, draw.sample(pair, 2)):
             copy.append(letter)
     mark = draw.choice((places[0], places[0] + 1, 25, 25))
@@ -117,13 +117,14 @@ equal_replicas = Exercise(
         _case("another key, and no value", "====0=", "====z=", 6),
         _case("another value, and no key", "====n=", "====v=", 6),
         _case("one is missing", "=====", "==.==", 5),
+        _case("one is missing, without key and value", "==u==", "==.==", 5),
         _case("missing in ours", "=.===", "=====", 5),
         _case("a hole in both", "=..=x", "=..==", 5),
     ],
     judged_by_spark,
     solutions.first_difference,
     drawn=_drawn,
-    draws=4,
+    draws=6,
     hints=[
         "Only offsets below the high watermark count. Records at or above it may differ: a follower may truncate them.",
         "A record that one copy lacks is a difference: FULL JOIN … USING (offset) keeps it.",

@@ -106,7 +106,7 @@ group_lag = Exercise(
     judged_by_spark,
     solutions.lags,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A committed offset is the next one that the group will read. The records at or above it are still to read.",
         "A group that has nothing to read must appear, too, with 0 and 0: use a LEFT JOIN, and count a column of the "

@@ -94,7 +94,7 @@ saved_by_compaction = Exercise(
     judged_by_spark,
     solutions.saved,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A cleaning looks only at records below `end`. It does not know the records at or above `end`.",
         "Of each key the record with the greatest offset stays, also if it is a tombstone: a later cleaning removes "

@@ -94,7 +94,7 @@ moment = Exercise(
     judged_by_spark,
     solutions.reading_from,
     drawn=_drawn,
-    draws=4,
+    draws=6,
     hints=[
         "Read from the first offset whose record is not older than the moment. No record before it has such a "
         "timestamp, so nothing is missed.",

@@ -119,7 +119,7 @@ open_transaction = Exercise(
     judged_by_spark,
     solutions.open_transactions,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A control batch is a marker: it ends the transaction of its own producer, and decides about the batches "
         "before it.",

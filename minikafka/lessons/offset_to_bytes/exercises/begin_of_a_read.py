@@ -119,7 +119,7 @@ begins = Exercise(
     judged_by_spark,
     solutions.read_begins,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Two questions: at which batch does the read begin, and how many bytes are before this batch in its file?",
         "The batch is the first one with last >= start, in whichever segment: `JOIN … ON last >= start`, then "

@@ -129,7 +129,7 @@ sorted_partitions = Exercise(
     judged_by_spark,
     solutions.answered,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A LEFT JOIN with `known` shows which partitions exist. Kafka first checks whether the partition is known, "
         "then how many batches a row has. It checks who leads at the end, when it appends the remaining rows.",

@@ -163,7 +163,7 @@ answered_when = Exercise(
     judged_by_spark,
     solutions.answers,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "For each row of `requests` find the first fetch of its partition with end >= required: a LEFT JOIN and "
         "min(t).",

@@ -124,7 +124,7 @@ known_producers = Exercise(
     _judged_by_windows,
     solutions.producers_known,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Last sequence and last offset are those of the last record in the producer's last batch: `max_by(…, t)`.",
         "A marker is not a batch of data. It ends the transaction. Here it brings no new epoch, so last sequence and last "

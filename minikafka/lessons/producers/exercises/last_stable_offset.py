@@ -64,6 +64,14 @@ append_as_leader [2x10 pid=7 epoch=0 seq=2 txn]
 append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
 {_RAISE}
 """
+_TWO_BATCHES = f"""
+append_as_leader [1x10]
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [1x10 pid=7 epoch=0 seq=2 txn]
+{_RAISE}
+append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]
+{_RAISE}
+"""
 
 
 def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]:
@@ -110,11 +118,12 @@ last_stable = Exercise(
         _stable("one transaction aborts", _ONE_OF_TWO),
         _stable("two transactions, interleaved", _INTERLEAVED),
         _stable("markers that wait for the high watermark", _SLOW_REPLICATION),
+        _stable("a transaction of two batches", _TWO_BATCHES),
     ],
     judged_by_spark,
     solutions.stable_offsets,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "First join each transactional batch with its marker: the next marker of the same producer, commit or abort.",
         "At moment t a batch is undecided if its marker is not written yet, or if the marker is at or above HW.",

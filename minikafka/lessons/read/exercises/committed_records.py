@@ -78,7 +78,7 @@ read_committed = Exercise(
     judged_by_spark,
     solutions.committed_offsets,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "The first marker of its producer after a record decides whether the record is committed or aborted.",
         (

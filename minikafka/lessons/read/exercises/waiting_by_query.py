@@ -64,7 +64,7 @@ between_spark = Exercise(
     judged_by_spark,
     solutions.messages_waiting,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Join each moment with the records whose offset lies between its two marks.",
         "Both marks are exclusive bounds: the records below hw are committed, and the log ends below leo. So: offset "

@@ -18,6 +18,7 @@ _ASKED = (
     ("[3x10]", "[1x0]", "[1xnull]"),
     ("[2x63,64 keys=1]", "[70x1]"),
     ("[3x200,null,8192 ts=now,now-1,now-100000 keys=3]",),
+    ("[3x1 ts=now,now-64,now-65]",),
 )
 _SCHEMA = "batch INT, number INT, timestamp BIGINT, key_size INT, value_size INT"
 
@@ -76,7 +77,7 @@ batch_sizes = Exercise(
     judged_by_spark,
     solutions.sizes_of_batches,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "The header has 61 bytes. A record has 1 byte of attributes, 1 byte for the number of headers (0 here), four "
         "varints, its key and its value. Before all that comes the varint of its size.",

@@ -111,7 +111,7 @@ removed_offsets = Exercise(
     judged_by_spark,
     solutions.gone_offsets,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A batch covers all offsets from its base offset to base offset + last offset delta, even if some of its "
         "records are gone.",

@@ -181,7 +181,7 @@ marks_over_time = Exercise(
     judged_by_spark,
     solutions.high_watermarks,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "First make a grid: every t with every replica. `LEFT JOIN {events} USING (t, replica)` leaves nulls in it.",
         "last_value(end, true) OVER (PARTITION BY replica ORDER BY t) replaces a null by the last known value. Do "

@@ -174,7 +174,7 @@ out_of_sync = Exercise(
     judged_by_spark,
     solutions.lagging,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "For each fetch: what does it prove? If its offset is at or above `end`, the follower was caught up at `t`. "
         "If it is only at or above the `end` of the fetch before (`lag(end) OVER …`), the follower was caught up at "

@@ -66,7 +66,7 @@ by_size = Exercise(
     judged_by_spark,
     solutions.deletable_by_size,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "For each segment: how many bytes would stay if it and all older ones were deleted? You need two window sums.",
         "`sum(size) OVER ()` is the size of the whole log. `sum(size) OVER (ORDER BY base)` is the size of this "

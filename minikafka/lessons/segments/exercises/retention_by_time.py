@@ -70,7 +70,7 @@ by_time = Exercise(
     judged_by_spark,
     solutions.deletable_by_time,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A segment is expired when now - its largest timestamp > retention.ms.",
         "Kafka goes from the oldest segment on and stops at the first that stays. So all older segments must be "

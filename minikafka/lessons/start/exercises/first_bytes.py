@@ -51,7 +51,7 @@ first_bytes = Exercise(
     judged_by_spark,
     solutions.positions,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A batch begins where the batches before it in its segment end: add up their bytes.",
         "`PARTITION BY segment ORDER BY base` lets the sum grow within a segment, and includes the batch itself.",

@@ -163,7 +163,7 @@ deleted_by_retention = Exercise(
     judged_by_spark,
     solutions.deleted,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Which logs does the task look at? It skips each log whose policy contains the word compact. A log without "
         "any policy only loses segments below its log start.",

@@ -110,7 +110,7 @@ written_recovery_points = Exercise(
     judged_by_spark,
     solutions.recovery_points,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "First find the last run of the task at or before now: it runs at second 30, and then every 60 seconds. "
         "Before second 30 the file has no lines.",

@@ -88,7 +88,7 @@ stored_codecs = Exercise(
     _judged_by_tables,
     solutions.codecs_stored,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "There are three kinds of topic. `producer` keeps the codec, `uncompressed` decompresses, and the name of a "
         "codec compresses with that codec.",

@@ -107,7 +107,7 @@ gone_tombstones = Exercise(
     judged_by_spark,
     solutions.tombstones_gone,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "The first cleaning at or after the write sets the delete horizon. It does not remove the tombstone.",
         "The horizon is the time of that cleaning plus retention_ms: a LEFT JOIN and min(t).",

@@ -158,7 +158,7 @@ survivors = Exercise(
     judged_by_spark,
     solutions.surviving,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Aborted records are removed. Of the others, a record at or above `end` stays, because the map was not built "
         "from it. A record below `end` must be the newest of its key.",

@@ -97,7 +97,7 @@ answer_times = Exercise(
     judged_by_spark,
     solutions.in_order,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "A request is handed over at the later of two moments: when it is whole, and when the one before it on its "
         "connection has been answered.",

@@ -111,7 +111,7 @@ whole_requests = Exercise(
     judged_by_spark,
     solutions.found_whole,
     drawn=_drawn,
-    draws=2,
+    draws=6,
     hints=[
         "Where does a request end in its connection's stream? The running sum of `size + 4` tells: sum(size + 4) OVER "
         "(PARTITION BY connection ORDER BY number).",
