@@ -90,7 +90,7 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. log start ≤ LSO ≤ HW ≤ LEO. (A log start inside a batch is the exception: LSO and HW may be that batch's first offset.)
+# 1. LSO ≤ HW ≤ LEO; log start ≤ LSO, except inside a batch.
 # 2. A consumer sees the records below HW, a follower those below LEO.
 # 3. On the leader, fetches never lower HW, and never raise it above LEO. (A start or a truncation may lower it.)
 # 4. HW is *at most* the least end among the in-sync replicas. Two things can keep it lower: a follower that is about to join the ISR, and an ISR below `min.insync.replicas`. (The end is LEO for the leader, the offset of the last fetch for a follower.)
@@ -422,8 +422,8 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # %% [markdown]
 # ### Card
 #
-# - Below the high watermark every in-sync replica has every record. Consumers get a record only when it is below the high watermark.
-# - log start ≤ LSO ≤ HW ≤ LEO, but for a log start inside a batch. A high watermark of 2 means that 0 and 1 are committed.
+# - Below the high watermark every in-sync replica has every record. Consumers get only records below it.
+# - LSO ≤ HW ≤ LEO. A high watermark of 2 means that 0 and 1 are committed.
 # - A follower tells its leader how far it is by the offset from which it fetches, and in no other way. So the mark is one fetch late.
 # - On the leader, fetches never lower HW, and never raise it above LEO. The in-sync replica with the least end holds it.
 # - On a follower, HW is what the leader says, but never more than the follower has. It may go back.

@@ -91,7 +91,7 @@ erratum(
 # %% [markdown]
 # ## 3. 规则
 #
-# 1. 日志起始位移 ≤ LSO ≤ HW ≤ LEO。（唯一的例外：日志起始位移位于一个批次内部时，LSO 和 HW 可能等于该批次的第一个 offset。）
+# 1. LSO ≤ HW ≤ LEO；日志起始位移 ≤ LSO，除非它位于一个批次内部。
 # 2. 消费者看到 HW 以下的消息，follower 看到 LEO 以下的消息。
 # 3. 在 leader 上，拉取绝不会让 HW 下降，也绝不会让它超过 LEO。（启动或截断可能让它下降。）
 # 4. HW *至多*等于同步副本中最小的末端，并且会达到它，除非即将加入 ISR 的 follower，或者小于 `min.insync.replicas` 的 ISR 拖住了它。（leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。）
@@ -420,7 +420,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # ### 卡片
 #
 # - HW 以下的每条消息，所有同步副本都已拥有。消息低于 HW 时，消费者才能看到它，绝不提前。
-# - 日志起始位移 ≤ LSO ≤ HW ≤ LEO（位于批次内部的日志起始位移除外）。高水位为 2，表示 0 和 1 已提交。
+# - LSO ≤ HW ≤ LEO。高水位为 2，表示 0 和 1 已提交。
 # - follower 只用一种办法告诉 leader 自己到了哪里：它从哪个 offset 拉取。所以高水位晚一轮才到。
 # - 在 leader 上，拉取绝不会让 HW 下降，也绝不会让它超过 LEO。拖住它的，是末端最小的那个同步副本。
 # - 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。它可能后退。

@@ -88,7 +88,7 @@ erratum(
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. log start ≤ LSO ≤ HW ≤ LEO. (A log start inside a batch is the exception: LSO and HW may be that batch's first offset.)
+# 1. LSO ≤ HW ≤ LEO; log start ≤ LSO, except inside a batch.
 # 2. No reader gets anything at or above its bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
 # 3. An answer comes from one segment.
 # 4. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
