@@ -148,7 +148,8 @@ def last_entry(
 
 
 def first_timestamp(log: Path) -> int:
-    """The timestamp of the first record in ms, or its batch's largest if the record cannot be read; -1 if none.
+    """The timestamp of the first record in ms, or its batch's largest if the record is damaged; -1 if none. Raises
+    OSError.
 
     Most headers have it as base timestamp. With LogAppendTime that is the producer's, and no record's; with a delete
     horizon it is the horizon; old formats, and a batch from which all records were removed, have none.
@@ -164,7 +165,8 @@ def first_timestamp(log: Path) -> int:
             try:
                 for record in batch:
                     return record.timestamp
-            except _UNREADABLE:
+            except _UNREADABLE as error:
+                _raise_what_the_system_says(error)
                 return batch.max_timestamp
         return NO_TIMESTAMP
     finally:
@@ -188,8 +190,8 @@ def _whole_batches(records: FileRecords, position: int) -> Iterator[FileChannelR
         for batch in records.slice(position, records.size_in_bytes - position).batches():
             batch.load_batch_header()  # which raises for a negative magic, as nothing before does
             yield batch
-    except _UNREADABLE:
-        return
+    except _UNREADABLE as error:
+        _raise_what_the_system_says(error)
 
 
 def _has_batch(records: FileRecords, position: int, last_offset: int) -> bool:
@@ -198,8 +200,15 @@ def _has_batch(records: FileRecords, position: int, last_offset: int) -> bool:
         return False
     try:
         return any(batch.last_offset == last_offset for batch in _first(_whole_batches(records, position)))
-    except _UNREADABLE:
+    except _UNREADABLE as error:
+        _raise_what_the_system_says(error)
         return False
+
+
+def _raise_what_the_system_says(error: Exception) -> None:
+    """Raises the OSError for which a batch could not be read, such as a broken disk's: that is no damage."""
+    if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+        raise error.__cause__ from None
 
 
 def _first(batches: Iterator[FileChannelRecordBatch]) -> list[FileChannelRecordBatch]:

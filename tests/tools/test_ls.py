@@ -1,5 +1,6 @@
 """`minikafka ls` tells what a log directory has, from a few reads, and changes nothing."""
 
+import errno
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.segment_end import find_end
 from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.files.file_channel import FileChannel
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.tools.ls import listing_table
@@ -252,6 +254,30 @@ def test_what_cannot_be_read_is_told_in_one_line(log_dir, monkeypatch, tmp_path)
     result = run(log_dir, code=1)
     assert result.stderr == f"IOException: Input/output error: {log_dir}/mixed-0/{LAST_LOG}\n"
     assert "other" in result.stdout
+
+
+def test_a_disk_that_fails_at_any_read_is_told(log_dir, monkeypatch):
+    sound, reads = listed(log_dir), []
+
+    def ask(read, fails_at):
+        def failing(channel, *arguments):
+            reads.append(channel)
+            if len(reads) == fails_at:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return read(channel, *arguments)
+
+        return failing
+
+    originals = {name: getattr(FileChannel, name) for name in ("read", "read_into")}
+    for fails_at in range(1, 200):
+        reads.clear()
+        for name, read in originals.items():
+            monkeypatch.setattr(FileChannel, name, ask(read, fails_at))
+        result = CliRunner().invoke(main, ["ls", str(log_dir), "--json"], catch_exceptions=False)
+        if len(reads) < fails_at:
+            break
+        assert result.exit_code == 1 and result.stderr.count("Input/output error") == 1, fails_at
+    assert fails_at > 5 and json.loads(result.stdout)["partitions"] == [sound]
 
 
 def test_a_partition_that_goes_meanwhile_is_left_out(log_dir, monkeypatch):

@@ -11,7 +11,7 @@
 #
 # **Afterwards you can decide:** which replica keeps a consumer from a record on the leader's disk, and what `acks=all` waits for.
 #
-# What goes wrong without a high watermark? Let a consumer read everything that the leader has. The leader has the records `0`, `1` and `2`; the follower has fetched two of them.
+# What goes wrong without a high watermark? Let a consumer read everything that the leader has: the records `0`, `1` and `2`; the follower has fetched two of them.
 
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
@@ -50,7 +50,7 @@ print("the same consumer, asking again, sees", values_of(follower, FetchIsolatio
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. The follower fetched from 2, so the leader knew that it has 0 and 1, and raised the high watermark to 2. A consumer that stops there never sees the record `2`.
+# Offset 2 was the record `2`, now it is `7`. The follower fetched from 2, so the leader knew that it has 0 and 1, and raised the high watermark to 2. A consumer that stops there never sees the record `2`.
 #
 # **A consumer gets a record only when every in-sync replica has it.**
 
