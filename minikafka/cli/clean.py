@@ -25,6 +25,7 @@ import click
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli.recover import INT64
 from minikafka.common.errors import IllegalArgumentException, KafkaException, NumberFormatException
+from minikafka.common.file_kind import is_there
 from minikafka.common.java.java_hash_map import JavaHashMap
 from minikafka.common.java.java_numbers import INT_MAX
 from minikafka.common.time import ManualTime
@@ -142,11 +143,11 @@ def clean(
 
     with ended_by_signals():
         with taken(directory, in_place=not dry_run, follow_links=follow_links):
-            cleaned = _checkpointed(checkpoint) if os.path.lexists(checkpoint) else None
+            cleaned = _checkpointed(checkpoint) if is_there(checkpoint) else None
             if first_dirty_offset is None and cleaned is not None:
                 first_dirty_offset = cleaned.get(partition)
             replicated = directory.parent / HIGH_WATERMARK_CHECKPOINT_FILE
-            if high_watermark is None and os.path.lexists(replicated):
+            if high_watermark is None and is_there(replicated):
                 high_watermark = _checkpointed(replicated).get(partition)
             limits = Limits(first_dirty_offset, high_watermark, map_memory)
             arguments = known_of(directory.parent, partition)

@@ -15,6 +15,7 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.common.file_kind import is_there
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
@@ -91,10 +92,8 @@ def ls(directory: Path, as_json: bool) -> None:
 
 
 def _offsets(file: Path, unread: Callable[[str], None]) -> dict[TopicPartition, int]:
-    if not os.path.lexists(file):
-        return {}
     try:
-        return read_checkpoint(file)
+        return read_checkpoint(file) if is_there(file) else {}
     except TOLD as error:
         unread(describe(error))
         return {}

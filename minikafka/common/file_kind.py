@@ -23,6 +23,17 @@ def kind_of(path: Path, *, follow_links: bool = False) -> str:
     return _KINDS.get(stat.S_IFMT(os.stat(path, follow_symlinks=follow_links).st_mode), "something else")
 
 
+def is_there(path: Path) -> bool:
+    """Whether anything has the name, a link that leads nowhere too. Raises OSError where the machine cannot say, which
+    `os.path.lexists` takes for a no.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def leads_to_file(entry: os.DirEntry[str]) -> bool:
     """True for a file, or a link to one; one bad link does not stop who lists a directory. Kafka: `File.isFile`."""
     return os.path.isfile(entry.path) if entry.is_symlink() else entry.is_file()

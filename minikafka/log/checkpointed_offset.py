@@ -1,9 +1,9 @@
 """What a log directory notes of one partition, for those who open a single log without a log manager."""
 
-import os
 from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.file_kind import is_there
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.partition_files import require_regular
 
@@ -14,7 +14,7 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
     A damaged file counts as empty, as at Kafka's start. Raises OSError when the file cannot be read, and IOException
     when it is no regular file.
     """
-    if not os.path.lexists(file):
+    if not is_there(file):
         return 0
     require_regular(file, follow_links=True)
     return OffsetCheckpointFile(file).read_or_empty().get(partition, 0)

@@ -1,6 +1,5 @@
 """The checkpoint files beside the partitions of a log directory."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from minikafka.checkpoint.offset_checkpoint_file import (
     OffsetCheckpointFile,
 )
 from minikafka.common.errors import KafkaException
+from minikafka.common.file_kind import is_there
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
@@ -71,7 +71,7 @@ def checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:
 
     Raises OSError when the file cannot be read.
     """
-    if not os.path.lexists(file):
+    if not is_there(file):
         return {}
     require_regular(file, follow_links=True)
     return OffsetCheckpointFile(require_bounded(file)).read_or_empty()

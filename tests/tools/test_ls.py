@@ -280,6 +280,18 @@ def test_a_disk_that_fails_at_any_read_is_told(log_dir, monkeypatch):
     assert fails_at > 5 and json.loads(result.stdout)["partitions"] == [sound]
 
 
+def test_a_checkpoint_that_the_disk_refuses_to_look_for_is_told(log_dir, monkeypatch):
+    lstat = os.lstat
+
+    def refusing(path, **options):
+        if os.fspath(path).endswith("replication-offset-checkpoint"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), os.fspath(path))
+        return lstat(path, **options)
+
+    monkeypatch.setattr(os, "lstat", refusing)
+    assert run(log_dir, code=1).stderr == f"IOException: Input/output error: {log_dir}/replication-offset-checkpoint\n"
+
+
 def test_a_partition_that_goes_meanwhile_is_left_out(log_dir, monkeypatch):
     def go(directory):
         shutil.rmtree(directory.parent)

@@ -3,7 +3,7 @@
 import os
 
 from minikafka.record.format.record_batch import NO_TIMESTAMP
-from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.damage import DAMAGE, is_refused
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.partition_bounds import largest_timestamp
@@ -37,7 +37,9 @@ class EarlierTimestamps:
         if segment.path not in self._largest:
             try:
                 self._largest[segment.path] = largest_timestamp(segment)
-            except DAMAGE:
+            except DAMAGE as error:
+                if is_refused(error):
+                    raise
                 self._largest[segment.path] = NO_TIMESTAMP
         return self._largest[segment.path]
 
@@ -59,6 +61,7 @@ def _largest_in_beginning(byte_range: ByteRange) -> int:
                 largest = int(timestamps[slot]) if slot >= 0 else NO_TIMESTAMP
             for batch in index.batches_between(position, end):
                 largest = max(largest, batch.max_timestamp)
-    except DAMAGE:
-        pass
+    except DAMAGE as error:
+        if is_refused(error):
+            raise
     return largest

@@ -32,7 +32,7 @@ from minikafka.spark.jobs.export_directory import (
 )
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.source.batch_columns import BatchColumns
-from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
+from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage, is_refused
 from minikafka.spark.source.log_identity import LastBatch, are_different, batch_at, is_another_log, noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in
 from minikafka.spark.source.partition_bounds import noted_offsets
@@ -349,8 +349,10 @@ def _log_start(
 ) -> int:
     try:
         noted = noted_offsets(storage, joined(os.path.dirname(directory), LOG_START_OFFSET_CHECKPOINT_FILE)) or {}
-    except DAMAGE:  # which is told when a query is planned
-        noted = {}
+    except DAMAGE as error:
+        if is_refused(error):
+            raise
+        noted = {}  # damage is told when a query is planned
     return max(noted.get(topic_partition, 0), *(segment.base_offset for segment in segments[:1]))
 
 

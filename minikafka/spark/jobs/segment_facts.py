@@ -14,7 +14,7 @@ from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.log_identity import noted_topic_id
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, find_partitions
-from minikafka.spark.source.partition_bounds import Bounds, largest_timestamp, log_end_of
+from minikafka.spark.source.partition_bounds import Bounds, largest_timestamp
 from minikafka.spark.source.source_options import SourceOptions
 
 
@@ -58,9 +58,9 @@ def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Itera
 def _facts(partition: DiskPartition, own: dict[str, object] | None, mode: str) -> Iterator[SegmentFacts]:
     bounds = Bounds(SourceOptions.of({"path": partition.directory}))
     readable = bounds.readable(partition)
-    list(sound(bounds.damages, mode))
     last = partition.segments[-1]
-    log_end = log_end_of(last)
+    log_end = bounds.log_end(last)
+    list(sound(bounds.damages, mode))
     topic_id = noted_topic_id(partition.storage, partition.directory)
     config = LogConfig(own or {})
     rules = {

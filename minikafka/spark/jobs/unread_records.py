@@ -7,7 +7,7 @@ from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
-from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of
+from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds
 from minikafka.spark.source.segment_positions import batches_from
 from minikafka.spark.source.source_options import SourceOptions
 
@@ -48,9 +48,9 @@ def unread_records(
 def _unread(partition: DiskPartition, offsets: list[int], isolation_level: str, mode: str) -> Iterator[Unread]:
     bounds = Bounds(SourceOptions.of({"path": partition.directory, "isolation.level": isolation_level}))
     readable = bounds.readable(partition)
-    list(sound(bounds.damages, mode))
     last = partition.segments[-1]
-    log_end = log_end_of(last)
+    log_end = bounds.log_end(last)
+    list(sound(bounds.damages, mode))
     end = last.base_offset if log_end is None else log_end
     for offset in offsets:
         has_unread = timestamp = None

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException, IOException
 from minikafka.tools.failure import describe, one_line
+from minikafka.tools.read_bounded import of_the_machine
 
 DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """Kafka's exceptions, and the machine's; anything else is a bug."""
@@ -61,6 +62,11 @@ def by_names_of_java() -> Iterator[None]:
         if error.errno is None:  # one of Kafka's
             raise
         raise IOException(describe(error).removeprefix("IOException: ")) from error
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether the machine refused to read a file that is there: another look may succeed, and find no damage."""
+    return of_the_machine(error) and not isinstance(error.__cause__ or error, FileNotFoundError)
 
 
 class Damage(NamedTuple):

@@ -10,7 +10,7 @@ from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE
-from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.damage import DAMAGE, Damage, is_refused
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, segments_in
 from minikafka.spark.source.segment_positions import SegmentPositions, end_of_segment
@@ -40,10 +40,14 @@ class PartitionBounds(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """What a damage hides: offsets below `end_offset`, with which the next sound batch begins; None where none came."""
+    """What a damage hides: offsets below `end_offset`, with which the next sound batch begins; None where none came.
+
+    `is_refused`: whether the machine has refused to read (`damage.is_refused`).
+    """
 
     damage: Damage
     end_offset: int | None = None
+    is_refused: bool = False
 
 
 class Bounds:
@@ -63,7 +67,7 @@ class Bounds:
         """
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
-        log_end = log_end_of(last)
+        log_end = self.log_end(last)
         start_points = self._checkpoint(partition.storage, joined(log_dir, LOG_START_OFFSET_CHECKPOINT_FILE)) or {}
         start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
         high_watermark = None
@@ -84,6 +88,14 @@ class Bounds:
             whole = whole and transactions.last_stable_offset == end
             end = transactions.last_stable_offset
         return PartitionBounds(start, max(start, end), aborted, whole, unstable, lost)
+
+    def log_end(self, last: DiskSegment) -> int | None:
+        """As `log_end_of`; None, and a damage, where the machine refuses to read the segment: a reader may succeed."""
+        try:
+            return log_end_of(last)
+        except DAMAGE as error:
+            self.damages.append(Damage.of(last.path, 0, error))
+            return None
 
     def awaits_high_watermark(self, partition: DiskPartition) -> bool:
         """True when a broker notes high watermarks beside the partition, and has not noted this one's yet."""
@@ -121,8 +133,10 @@ class Bounds:
         timestamp = border.timestamp_of(partition.topic_partition)
         if timestamp is not None:
             offset, hidden = first_offset_at(partition, timestamp, readable, check_crcs=self._options.check_crcs)
-            # A damage between start and end is told by those who read it.
-            if hidden is not None and (start is None or hidden.end_offset is not None and hidden.end_offset <= start):
+            # A damage between start and end is told by those who read it, unless only this look met it.
+            if hidden is not None and (
+                start is None or hidden.is_refused or hidden.end_offset is not None and hidden.end_offset <= start
+            ):
                 self.damages.append(hidden.damage)
             if offset is None and hidden is None and start is None and not self._options.latest_if_no_offset:
                 raise IllegalArgumentException(
@@ -180,15 +194,15 @@ def first_offset_at(
     whose largest timestamp is late enough, also where that is of a record below the log start.
     """
     hidden: Hidden | None = None
-    for path, found in _batches_and_damages_at(partition, timestamp, bounds):
+    for path, found in _batches_and_hidden_at(partition, timestamp, bounds):
         offset = None
-        if not isinstance(found, Damage):
+        if not isinstance(found, Hidden):
             try:
                 offset = _first_in(found, timestamp, bounds.start, check_crcs=check_crcs)
             except DAMAGE as error:
-                found = Damage.of(path, found.position, error)
-        if isinstance(found, Damage):
-            hidden = hidden or Hidden(found)
+                found = Hidden(Damage.of(path, found.position, error), is_refused=is_refused(error))
+        if isinstance(found, Hidden):
+            hidden = hidden or found
             continue
         if hidden is not None and hidden.end_offset is None:
             first = found.base_offset if found.magic >= CURRENT_MAGIC_VALUE else found.last_offset
@@ -198,9 +212,9 @@ def first_offset_at(
     return None, hidden
 
 
-def _batches_and_damages_at(
+def _batches_and_hidden_at(
     partition: DiskPartition, timestamp: int, bounds: PartitionBounds
-) -> Iterator[tuple[str, FileChannelRecordBatch | Damage]]:
+) -> Iterator[tuple[str, FileChannelRecordBatch | Hidden]]:
     """Within `bounds`, where a record with `timestamp` (ms) or a later one may be: each with its segment's path."""
     for segment in partition.segments:
         if segment.end_offset is not None and segment.end_offset <= bounds.start:
@@ -211,10 +225,12 @@ def _batches_and_damages_at(
             if not is_older(segment, timestamp):
                 with SegmentPositions(segment) as positions:
                     from_offset = max(_offset_before(segment, timestamp), bounds.start)
-                    for found in positions.batches_and_damages_from(from_offset):
+                    for found, error in positions.batches_and_damages_from(from_offset):
+                        if isinstance(found, Damage):
+                            found = Hidden(found, is_refused=error is not None and is_refused(error))
                         yield segment.path, found
         except DAMAGE as error:
-            yield segment.path, Damage.of(segment.path, 0, error)
+            yield segment.path, Hidden(Damage.of(segment.path, 0, error), is_refused=is_refused(error))
 
 
 def is_older(segment: DiskSegment, timestamp: int) -> bool:
@@ -241,10 +257,15 @@ def largest_timestamp(segment: DiskSegment) -> int:
 
 
 def log_end_of(segment: DiskSegment) -> int | None:
-    """The offset after the last whole batch of the log's last segment; None when the file cannot be read."""
+    """The offset after the last whole batch of the log's last segment; None when the file is gone, or no log.
+
+    Raises OSError and KafkaException where the machine refuses to read it.
+    """
     try:
         end = end_of_segment(segment).next_offset
-    except DAMAGE:
+    except DAMAGE as error:
+        if is_refused(error):
+            raise
         return None
     return segment.base_offset if end is None else end
 
@@ -253,7 +274,7 @@ def _offset_before(segment: DiskSegment, timestamp: int) -> int:
     """An offset before which all records of the segment are earlier than `timestamp` (ms), by its time index."""
     try:
         timestamps, offsets = time_entries(segment)
-    except DAMAGE:
+    except DAMAGE:  # without it the look begins earlier
         return segment.base_offset
     slot = int(timestamps.searchsorted(timestamp)) - 1
     return int(offsets[slot]) if slot >= 0 else segment.base_offset

@@ -146,8 +146,11 @@ class SegmentPositions:
             if batch.last_offset >= offset:
                 yield batch
 
-    def batches_and_damages_from(self, offset: int) -> Iterator[FileChannelRecordBatch | Damage]:
-        """As `batches_from`, but damage does not end it: the next batch that the index knows follows.
+    def batches_and_damages_from(
+        self, offset: int
+    ) -> Iterator[tuple[FileChannelRecordBatch | Damage, BaseException | None]]:
+        """As `batches_from`, but damage does not end it: the next batch that the index knows follows. With a damage
+        comes the exception that told of it, if there was one.
 
         A batch that reaches behind its segment is one, unless the next segment may have these records, too.
         """
@@ -159,16 +162,16 @@ class SegmentPositions:
                     if end is not None and batch.last_offset >= end:
                         if not may_overlap_the_next(self._segment):
                             told = f"the batch ends at offset {batch.last_offset}, behind its segment"
-                            yield Damage(self._segment.path, batch.position, f"CorruptRecordException: {told}")
+                            yield Damage(self._segment.path, batch.position, f"CorruptRecordException: {told}"), None
                     elif batch.last_offset >= offset:
-                        yield batch
+                        yield batch, None
                     position = batch.position + batch.size_in_bytes
                 is_the_logs_end = self._segment.is_last and self.next_known(position) is None
                 if position == self._segment.size or is_the_logs_end:
                     return
                 raise CorruptRecordException("the file ends within a batch")
             except DAMAGE as error:
-                yield Damage.of(self._segment.path, position, error)
+                yield Damage.of(self._segment.path, position, error), error
                 position = self.next_known(position)
 
     def batches_between(self, start: int, end: int) -> Iterator[FileChannelRecordBatch]:

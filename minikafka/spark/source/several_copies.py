@@ -37,6 +37,6 @@ def require_single_copies(found: Iterable[DiskPartition]) -> None:
 
 
 def _log_end(partition: DiskPartition) -> int:
-    """-1 where there is no segment, or the last one cannot be read."""
+    """-1 where there is no segment, or the last one is gone. Raises as `log_end_of`."""
     end = log_end_of(partition.segments[-1]) if partition.segments else None
     return -1 if end is None else end

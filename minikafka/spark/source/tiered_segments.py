@@ -13,7 +13,7 @@ import numpy as np
 
 from minikafka.record.format.batch_header import LOG_OVERHEAD
 from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.damage import DAMAGE, is_refused
 from minikafka.spark.source.partition_names import is_tiered_segment
 from minikafka.spark.source.storage import Storage, StoredFile
 
@@ -44,10 +44,15 @@ def without_those_within_others(storage: Storage, found: Mapping[int, StoredFile
 
 @lru_cache(maxsize=100_000)
 def _last_offset(storage: Storage, file: StoredFile) -> int | None:
-    """The offset of the file's last record, None where it is not found. A stream asks again for each micro-batch."""
+    """The offset of the file's last record, None where it is not found. A stream asks again for each micro-batch.
+
+    Raises OSError where the storage refuses: of segments within others, records would count twice.
+    """
     try:
         opened = storage.open(file)
-    except DAMAGE:
+    except DAMAGE as error:
+        if is_refused(error):
+            raise
         return None
     try:
         for window in _WINDOWS:
@@ -57,7 +62,9 @@ def _last_offset(storage: Storage, file: StoredFile) -> int | None:
                     return last_offset
             if window >= file.size:
                 return None
-    except DAMAGE:
+    except DAMAGE as error:
+        if is_refused(error):
+            raise
         return None
     finally:
         opened.close()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.config_resource import ConfigResourceType
+from minikafka.common.file_kind import is_there
 from minikafka.common.topic import CLUSTER_METADATA_DIRECTORY
 from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.partition_files import require_regular
@@ -104,7 +105,7 @@ def node_id_in(log_dir: Path) -> str:
 def meta_properties_in(log_dir: Path) -> MetaProperties | None:
     """What `meta.properties` says, None if it is missing. Raises OSError, KafkaException, IllegalArgumentException."""
     file = log_dir / META_PROPERTIES_NAME
-    if not os.path.lexists(file):
+    if not is_there(file):
         return None
     require_regular(file, follow_links=True)
     with naming(file):
