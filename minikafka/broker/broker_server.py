@@ -264,7 +264,7 @@ class BrokerServer:
         """Let all be done that is due, after the clock was moved, and wait for it. Not in Kafka."""
         for _ in range(_MOST_TURNS):  # after each log that it has cleaned, the cleaner looks at once for the next one
             self._wait_for_due_tasks_of(self._cleaner_scheduler)
-            if not self._cleaner_scheduler.has_due_tasks:
+            if not self._cleaner_scheduler.is_at_work:
                 break
         for scheduler in (self._log_scheduler, self._scheduler, self.sockets.tasks):
             self._wait_for_due_tasks_of(scheduler)

@@ -134,6 +134,7 @@ class KafkaScheduler:
         self._lock = threading.RLock()
         self._wake = threading.Condition(self._lock)  # notified when a task is added and at shutdown
         self._running = False
+        self._at_work = 0  # how many threads run a task, guarded by `_lock`
 
     def startup(self) -> None:
         """Start the threads. Kafka: `KafkaScheduler.startup`."""
@@ -163,10 +164,10 @@ class KafkaScheduler:
         return self.schedule(name, task, delay_ms, -1)
 
     @property
-    def has_due_tasks(self) -> bool:
-        """Whether the time of a task that waits has come."""
+    def is_at_work(self) -> bool:
+        """Whether a task is running, or the time of one that waits has come."""
         with self._lock:
-            return bool(self._queue) and self._queue[0][0] <= self._now_ms()
+            return self._at_work > 0 or bool(self._queue) and self._queue[0][0] <= self._now_ms()
 
     def _run(self) -> None:
         while (scheduled := self._next_due()) is not None:
@@ -174,11 +175,11 @@ class KafkaScheduler:
                 scheduled.task()
             except Exception:
                 logger.exception("Uncaught exception in scheduled task '%s'", scheduled.name)
-            if scheduled.periodic and not scheduled.cancelled:
-                with self._lock:
-                    if self._running:
-                        scheduled.due_ms = self._now_ms() + scheduled.period_ms
-                        self._push(scheduled)
+            with self._lock:
+                self._at_work -= 1
+                if scheduled.periodic and not scheduled.cancelled and self._running:
+                    scheduled.due_ms = self._now_ms() + scheduled.period_ms
+                    self._push(scheduled)
 
     def _next_due(self) -> ScheduledTask | None:
         """Wait for the next task that is due; None after shutdown."""
@@ -193,6 +194,7 @@ class KafkaScheduler:
                     continue
                 scheduled = heapq.heappop(self._queue)[2]
                 if not scheduled.cancelled:
+                    self._at_work += 1
                     return scheduled
             return None
 
